@@ -25,11 +25,10 @@ from ..core.evidence.citations.rendering import (
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Report
 from ..core.records.sources import Source
-from ..core.writing.judging import Judgements, Texts, UnitJudgement, key_of
 from ._endings import reports_errors, run_interruptibly
 from ._rechecking import checks_of
 from ._settings import RunName, settings_from_options
-from ._source_check import SourceReading, begin_check, current_texts, load_verifier
+from ._source_check import SourceReading, SourceTexts, begin_check, current_texts, load_verifier
 from ._stored import open_stored_run
 from ._terminal import check_output, deliver, say
 from .output import spent_line
@@ -209,12 +208,12 @@ class _Comparison:
         report: Report,
         text: str,
         sources: Mapping[str, Source],
-        before: Texts,
+        before: SourceTexts,
         now: Mapping[str, SourceReading],
     ) -> None:
         """`text` is that of the report, without marks; `before` are the texts that were read for
         it, by source key."""
-        self.verdicts: Judgements = {}
+        self.verdicts: Mapping[ReportUnit, str] = {}
         """Verdicts of the model on the parts that it judged."""
         self._sources = sources
         self._now = now
@@ -293,15 +292,15 @@ class _Comparison:
 
     def _grounds(self, unit: ReportUnit) -> list[_Ground]:
         """Return each reason why a part does not hold."""
-        judged = self.verdicts.get(key_of(unit))
-        if judged is not None and judged.verdict not in (*_JUDGED, "unproved"):
+        verdict = self.verdicts.get(unit, "")
+        if verdict and verdict not in (*_JUDGED, "unproved"):
             # A positive verdict without proof counts as no verdict.
             return []
         grounds = list[_Ground]()
         for key in self._lost_sources(unit):
             before = self._then_verifier.passage(unit, key).quote
             after = self._now_verifier.passage(unit, key).quote
-            state, reason = self._state_of(key, judged, before)
+            state, reason = self._state_of(key, verdict, before)
             lines = [f"{self.name(key)}: {plain_line(reason)}."]
             if before:
                 lines.append(f"> Then: {plain_line(before)}")
@@ -310,13 +309,13 @@ class _Comparison:
             grounds.append(_Ground(state, "\n\n".join(lines)))
         return grounds
 
-    def _state_of(self, key: str, judged: UnitJudgement | None, before: str) -> tuple[State, str]:
+    def _state_of(self, key: str, verdict: str, before: str) -> tuple[State, str]:
         """Return the state of a part whose passage `before` is gone from a source, and the reason
         in words."""
         if not self._now[key].texts:
             return "unchecked", self._now[key].reason or _REWORDED
-        if judged and judged.verdict in _JUDGED:
-            return "changed", _JUDGED[judged.verdict]
+        if verdict in _JUDGED:
+            return "changed", _JUDGED[verdict]
         if not self._sources[key].content_hash:
             return "unchecked", _ONLY_EXCERPT
         if not before:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from langgraph.store.memory import InMemoryStore
 
 from ..core.accounts.ledger import charge
-from ..core.concurrency import gather_or_cancel
 from ..core.errors import DocumentsUnreadable
 from ..core.events.call import SilentEvents
 from ..core.events.log import Emitter
@@ -25,7 +24,6 @@ from ..core.evidence.checking.units import ReportUnit
 from ..core.evidence.text.language import detect_language
 from ..core.library.library import Library
 from ..core.models.resolve import check_models, fitted_settings, load_models
-from ..core.reading.web_page import WebReader
 from ..core.records import tool_names
 from ..core.records.report import Draft, Report
 from ..core.records.research import Run, Spent
@@ -33,16 +31,13 @@ from ..core.records.sources import DOCUMENT_SCHEME, NotRead, Source
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.examination import Examination
-from ..core.writing.fill_in import Filler
-from ..core.writing.judging import Judgements, Texts
+from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language, named_language
 from ..core.writing.notes import asked_notes
 from ..core.writing.report import audited_report, unchecked
 from ..state import ResearchState
-from ..tools.addresses import Addresses
-from ..tools.open_url import WebPages
-from ..tools.tool import Hit, ToolContext
-from ..tools.use import meter_for_run
+from ..tools.tool import Meter, ToolContext
+from ..tools.use import read_pages
 from ._terminal import say
 
 _QUESTION = "What do the sources say?"
@@ -73,12 +68,14 @@ class SourceReadings(NamedTuple):
     """What reading them cost."""
 
 
+SourceTexts = Mapping[str, Sequence[SourceText]]
+"""The texts of sources, by key."""
 ReadSources = Callable[[Sequence[Source]], Awaitable[SourceReadings]]
 """Returns the texts of sources: where the texts come from is the only difference between the
 checks."""
 
 
-def texts_at_hand(texts: Texts) -> ReadSources:
+def texts_at_hand(texts: SourceTexts) -> ReadSources:
     """Return a reader of texts that need not be read again: stored with a run, or passed by an app
     (by source key)."""
 
@@ -103,7 +100,7 @@ def current_texts(
 
     async def read(sources: Sequence[Source]) -> SourceReadings:
         tool_context = ToolContext(
-            Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {})
+            Pages(InMemoryStore(), run.id), run.id, Meter.of_run(context.limits, {})
         )
         documents = [source for source in sources if source.address.startswith(DOCUMENT_SCHEME)]
         pages = [source for source in sources if source.address.startswith(_WEB)]
@@ -122,23 +119,16 @@ def current_texts(
 async def _read_pages(
     pages: Sequence[Source], context: Context, tool_context: ToolContext
 ) -> list[SourceReading]:
-    """Read web pages, as many at once as one call of the tool may open."""
-    addresses = Addresses(tool_context.pages, tool_context.question_id)
-    await addresses.allow(page.address for page in pages)
-    web = WebPages(context, tool_context)
-    most = context.limits.max_open
+    """Read web pages as they are now."""
+    results = await read_pages([page.address for page in pages], context, tool_context)
     readings = list[SourceReading]()
-    async with WebReader(context) as reader:
-        for start in range(0, len(pages), most):
-            batch = pages[start : start + most]
-            results = await gather_or_cancel(web.read(page.address, reader) for page in batch)
-            for page, result in zip(batch, results, strict=True):
-                if isinstance(result, Hit):
-                    readings.append(_reading(page, result.source, result.text))
-                elif isinstance(result, NotRead):
-                    readings.append(_unread(page, f"{result.reason} ({result.code})"))
-                else:
-                    readings.append(_unread(page, result))
+    for page, result in zip(pages, results, strict=True):
+        if isinstance(result, str):
+            readings.append(_unread(page, result))
+        elif isinstance(result, NotRead):
+            readings.append(_unread(page, f"{result.reason} ({result.code})"))
+        else:
+            readings.append(_reading(page, result.source, result.text))
     return readings
 
 
@@ -263,12 +253,12 @@ class SourceCheck:
         )
         return await asyncio.to_thread(audited_report, state, examined, self._texts, self.failures)
 
-    async def judge(self, parts: Sequence[ReportUnit]) -> Judgements:
+    async def judge(self, parts: Sequence[ReportUnit]) -> Mapping[ReportUnit, str]:
         """Have the model judge only these parts of the report; return its verdicts."""
         return await self._examination(self._draft).judge_parts(parts)
 
     @property
-    def _texts(self) -> Texts:
+    def _texts(self) -> SourceTexts:
         return {key: reading.texts for key, reading in self.readings.items()}
 
     def _examination(self, draft: Draft) -> Examination:

@@ -3,6 +3,11 @@
 Owns the functions that build the graphs, every routing and dispatch function (pure functions of the
 state that return the next node), and the handlers of failed nodes.
 
-Begin with `orchestrated` or `planned`, each with the subgraph of its branches, a researcher or a
-step. Both use `routing` (all conditional edges) and `handlers` (failed nodes).
+Public modules; read `orchestrated` first:
+
+- `orchestrated`: the graph in which a model decides what is researched, with its researchers
+- `planned`: the graph that follows a typed plan, with its steps
+- `drawable`: compiles a graph that can be drawn with its branches
+
+Both graphs use `_routing` (all conditional edges) and `_handlers` (failed nodes).
 """

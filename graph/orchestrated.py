@@ -25,9 +25,8 @@ from ..nodes.review_plan import review_plan
 from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
 from ..state import ResearchInput, ResearchOutput, ResearchState
-from .drawable import compile_drawable
-from .handlers import deliver_unchecked, keep_excerpts_only, record_failure, write_partial_finding
-from .routing import (
+from ._handlers import deliver_unchecked, keep_excerpts_only, record_failure, write_partial_finding
+from ._routing import (
     dispatch_tasks,
     route_after_ask_user,
     route_after_begin,
@@ -37,6 +36,7 @@ from .routing import (
     route_after_review_plan,
     route_after_think_or_act,
 )
+from .drawable import compile_drawable
 
 
 @cache

@@ -36,9 +36,8 @@ from ..nodes.summarize import summarize
 from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
 from ..state import ResearchInput, ResearchOutput, ResearchState
-from .drawable import compile_drawable
-from .handlers import deliver_unchecked, end_step, evaluate_partial_step, record_failure
-from .routing import (
+from ._handlers import deliver_unchecked, end_step, evaluate_partial_step, record_failure
+from ._routing import (
     dispatch_steps,
     route_after_ask_user,
     route_after_begin_planned,
@@ -52,6 +51,7 @@ from .routing import (
     route_after_study,
     route_into_step,
 )
+from .drawable import compile_drawable
 
 
 @cache

@@ -1,14 +1,20 @@
 """The nodes of both graphs, one file each, named after the node.
 
 They return state updates and never choose edges. Owns one function per node, `async def verb(state,
-runtime)`, such as writing the plan, the report or a finding, clarifying, grading or verifying, and
-the helpers that one node alone needs.
+runtime)`, such as writing the plan, the report or a finding, clarifying, grading or verifying, with
+the form that its model fills in and the helpers that it alone needs. `researcher/` and `step/` hold
+the nodes of the two subgraphs; `graph/` wires them.
 
-The frame of the nodes is in `turn` (settings, packets and costs of one execution), `step_turn` (the
-same for a step of a plan) and `answers` (the pause for the user and their answer); nodes import no
-other node.
+Nodes import no other node, only their frame:
 
-`researcher/` and `step/` hold the nodes of the two subgraphs. `graph/` wires them. Start with
-`begin.py`, the entry, then `orchestrate.py` (a model decides what is researched next) or
-`schedule.py` (the typed plan decides).
+- `turn`: one execution of a node: its settings, state, packets and costs
+- `step_turn`: the same for a step of a plan, with what is known and learned there
+- `step_forms`: the forms that models fill in on the results of a step
+- `control`: tools of researchers that need no context: thinking, ending, calculating
+- `excerpts`: findings of researchers and steps that failed
+- `answers`: the pause for the user, and their answer
+- `usual_cost`: what finished runs have cost
+
+Read `begin` first, the entry, then `orchestrate` (a model decides what is researched next) or
+`schedule` (the typed plan decides). Every module that is named after a node is public.
 """

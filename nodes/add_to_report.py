@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.events.packets import ReportCitation, ReportRevised
@@ -13,15 +12,33 @@ from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.markers import code_lines
 from ..core.evidence.citations.rendering import clean_for_draft, plain_citations
 from ..core.records.report import Draft
-from ..core.writing.forms import AddToReport
-from ..core.writing.report import changed_draft_messages, reader_of
-from ..core.writing.write import describe_sources, known_findings
+from ..core.records.research import Finding
+from ..core.records.sources import Source
+from ..core.writing.forms import Form
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, begin_turn
 
 _LINE = re.compile(r"\s*(?:[-*+•|]|\d{1,3}[.)]\s)")
 """Matches the start of a list item or table row."""
+
+
+class Addition(Form):
+    """A passage that the report lacks."""
+
+    after: int
+    """Number of the block that it follows; 0: at the beginning."""
+    is_continued: bool = False
+    """Whether it continues the paragraph, list or table of that block."""
+    text: str
+    """The passage in Markdown, with its citations such as [3]; a new section begins with its heading."""  # noqa: E501
+
+
+class AddToReport(Form):
+    """Hand in what the report lacks."""
+
+    additions: list[Addition]
+    """The passages; empty if the new findings add nothing."""
 
 
 async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -32,7 +49,7 @@ async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     turn = await begin_turn(state, runtime)
     draft = state.draft
     assert draft is not None
-    if not _has_material(state, draft):
+    if not _has_material(state.findings.values(), draft):
         return {"draft": draft.model_copy(update={"is_lacking": False})}
     blocks = list[dict[str, Any]]()
     for number, text in enumerate(text_blocks(draft.text), 1):
@@ -52,12 +69,12 @@ async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             requirements=fence("\n".join(open_points)),
             words=draft.words,
             report=fenced_knowledge(report=blocks),
-            knowledge=known_findings(state, turn.context.limits.memory_tokens),
-            sources=describe_sources(state),
+            knowledge=turn.basis.known_findings(turn.context.limits.memory_tokens),
+            sources=turn.basis.described_sources,
         )
     extended = draft
     if form:
-        extended = await asyncio.to_thread(_extended, state, draft, form)
+        extended = await asyncio.to_thread(_extended, state.sources, draft, form)
     extended = extended.model_copy(update={"findings": tuple(state.findings), "is_lacking": False})
     if extended.text == draft.text:
         return {**turn.update(), "draft": extended}
@@ -67,27 +84,26 @@ async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     content = plain_citations(extended.streamed)
     turn.emit(ReportRevised(placement=turn.placement, content=content, citations=citations))
     update = turn.update()
-    state = replace(state, run=update["run"])
-    reader = reader_of(turn.context, turn.pages)
-    messages = await asyncio.to_thread(changed_draft_messages, state, extended, reader)
+    turn.apply(run=update["run"])
+    messages = await asyncio.to_thread(turn.delivery.changed_draft_messages, extended)
     return {**update, "draft": extended, "messages": messages}
 
 
-def _has_material(state: ResearchState, draft: Draft) -> bool:
+def _has_material(findings: Iterable[Finding], draft: Draft) -> bool:
     """Whether there are new findings, or findings that have what the draft lacks."""
-    for finding in state.findings.values():
+    for finding in findings:
         if finding.text and finding.id not in draft.findings:
             return True
     return any(grade.is_found for grade in draft.open_grades)
 
 
-def _extended(state: ResearchState, draft: Draft, form: AddToReport) -> Draft:
+def _extended(sources: Mapping[str, Source], draft: Draft, form: AddToReport) -> Draft:
     """Return the draft with the new passages inserted, cleaned like the draft itself."""
     blocks = text_blocks(draft.text)
     removed_markers = draft.removed_markers
     passages = dict[int, list[str]]()
     for addition in form.additions:
-        text, _, removed = clean_for_draft(addition.text, state.sources)
+        text, _, removed = clean_for_draft(addition.text, sources)
         removed_markers += removed
         if not text.strip():
             continue
@@ -95,7 +111,7 @@ def _extended(state: ResearchState, draft: Draft, form: AddToReport) -> Draft:
         before = blocks[after - 1] if after else ""
         passage = passage_after(before, text, is_continued=addition.is_continued)
         passages.setdefault(after, []).append(passage)
-    numbered = by_number(state.sources.values())
+    numbered = by_number(sources.values())
     keys = {number: source.key for number, source in numbered.items()}
     text, cited = known_citations(insert_blocks(draft.text, passages), keys)
     return draft.model_copy(

@@ -7,13 +7,20 @@ from ..core.events.packets import Document, ResearchAgentStart
 from ..core.evidence.citations.citing import by_number, cited_numbers, number_finding
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.records.research import Ending, Finding
-from ..core.writing.forms import RecordConclusions
+from ..core.writing.forms import Form
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
-from ..tools.excerpts import finding_packets
+from .excerpts import finding_packets
 from .turn import NodeRuntime, begin_turn
 
 _HEAD = "Analysis, which rests on the findings and is no source of its own:"
+
+
+class RecordConclusions(Form):
+    """Hand in what follows from the findings."""
+
+    conclusions: list[str]
+    """One sentence each, with the numbers of the sources that it is based on, such as [3]."""
 
 
 async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

@@ -18,9 +18,9 @@ from ..core.events.call import stop_packet
 from ..core.events.packets import EstimateMade
 from ..core.evidence.citations.labels import is_approval, labels
 from ..core.records.research import Plan
-from ..core.writing.usual_cost import usual_cost_of
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
+from .usual_cost import usual_cost_of
 
 AnswerKind = Literal["approve", "edit", "reject", "respond", "end"]
 END_RUN = {"action": "end"}
@@ -147,19 +147,17 @@ def _is_numbered_list(text: str) -> bool:
     return len(numbers) > 1 and is_counted and bool(_NUMBER.match(text))
 
 
-async def offer_plan(turn: Turn, state: ResearchState) -> StateUpdate:
+async def offer_plan(turn: Turn, plan: Plan) -> StateUpdate:
     """Emit what runs like this one cost, and offer the plan to the user for review if that is set.
 
     Returns the update.
     """
-    plan = state.plan
-    assert plan is not None
     placement = turn.events.placement
-    cost = await usual_cost_of(turn.pages, state, turn.context)
+    cost = await usual_cost_of(turn.pages, turn.state.run, turn.context)
     if cost:
         turn.emit(EstimateMade(placement=placement, estimate=cost))
-    is_reviewed = turn.context.review_plan and state.run.is_resumable
-    status = "waiting" if is_reviewed else state.run.status
+    is_reviewed = turn.context.review_plan and turn.state.run.is_resumable
+    status = "waiting" if is_reviewed else turn.state.run.status
     update = turn.update(usual_cost=cost, status=status)
     if is_reviewed:
         update["messages"] = [marked(plan.text, "plan")]

@@ -37,16 +37,15 @@ from ..core.reading.web_page import WebReader
 from ..core.records.report import Brief
 from ..core.records.research import Entry, Progress, Run, Scope, Strategy
 from ..core.records.sources import Attached
-from ..core.settings.context import ROLES, Context, engine_name
+from ..core.settings.context import ROLES, Context
 from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
 from ..core.writing.language import check_language, decide_language
 from ..state import ResearchState, StateUpdate
-from ..tools.internal_search import documents_to_read
-from ..tools.offer import check_tools
+from ..tools.offer import check_tools, search_scope
 from ..tools.passed import load_servers
 from ..tools.redaction import note_user
-from ..tools.run_engines import choose_engines, fallback_engines
+from ..tools.run_engines import choose_engines
 from .answers import UserDecision, reviewed
 
 _MAX_PROGRESS_PACKETS = 100
@@ -148,7 +147,7 @@ async def _start(
     language = await decide_language(context.language, messages, entry, state.run)
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
-    scope = await asyncio.to_thread(_scope, context, status.documents + attached.documents)
+    scope = await asyncio.to_thread(search_scope, context, status.documents + attached.documents)
     is_quoting = quotes_only(ROLES, context)
     notices = list[str]()
     for warning in warnings:
@@ -217,30 +216,7 @@ def _document_notices(status: LibraryStatus, attached: LibraryStatus) -> list[st
 def _scope_of_index(context: Context) -> Scope:
     """Return what the question may search, with the documents in the index; blocks."""
     documents = sum(1 for _ in Library(context).addresses())
-    return _scope(context, documents)
-
-
-def _scope(context: Context, documents: int) -> Scope:
-    """Return what the question may search; `documents` is the number of indexed ones.
-
-    Reads the index, so it blocks.
-    """
-    after = context.published_after
-    engines = choose_engines(context)
-    return Scope(
-        docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
-        engines=tuple(engine.name for engine in engines),
-        engines_by_default=bool(fallback_engines(context)),
-        retrievers=tuple(map(engine_name, context.retrievers)),
-        domains_allow=context.domains_allow,
-        domains_deny=context.domains_deny,
-        published_after=after.isoformat() if after else "",
-        mix_private=context.mix_private,
-        open_copies=context.open_copies and bool(engines),
-        earlier=context.earlier,
-        documents=Library(context).catalogue(documents),
-        whole=documents_to_read(Library(context), documents, context),
-    )
+    return search_scope(context, documents)
 
 
 def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[BaseMessage]:

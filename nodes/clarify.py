@@ -7,19 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.messages import SystemMessage
+from pydantic import BaseModel, Field
 
-from ..core.dialogue.conversation import latest_messages, marked
+from ..core.dialogue.conversation import marked
 from ..core.events.call import stop_packet
 from ..core.events.packets import Activity, MessageDelta, MessageStart
 from ..core.models.ask import ask_model
-from ..core.models.resolve import is_extractive, is_small
 from ..core.records import tool_names
-from ..core.writing.basis import recalled_passages
 from ..prompts import fence, render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.control import ANSWER_FROM_READ_SCHEMA, GENERATE_PLAN_SCHEMA, LOOK_UP_SCHEMA
-from ..tools.offer import offered_tools
-from ..tools.tool import as_lines
+from ..tools.tool import Lines, as_lines, tool_schema
 from .turn import NodeRuntime, Turn, begin_turn
 
 _ASKS = re.compile("[?？؟\u037e]")
@@ -32,18 +29,36 @@ _RECALLED = (
 _NOT_SMALL = "More than a small question: researched step by step."
 
 
+class GeneratePlan(BaseModel):
+    """The request is clear: nothing has to be asked, planning can start."""
+
+
+class LookUp(BaseModel):
+    """Have the request answered from one search."""
+
+    queries: Lines = Field(description="What to search for: short queries, each about one thing.")
+
+
+class AnswerFromRead(BaseModel):
+    """Have the request answered from the passages that are shown: they hold all that it asks for."""  # noqa: E501
+
+
+GENERATE_PLAN_SCHEMA = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
+LOOK_UP_SCHEMA = tool_schema(tool_names.LOOK_UP, LookUp)
+ANSWER_FROM_READ_SCHEMA = tool_schema(tool_names.ANSWER_FROM_READ, AnswerFromRead)
+
+
 async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the clarifier's model whether to ask the user, and whether one search is enough.
 
     Its question becomes a message, or an assumption if the user cannot be asked.
     """
-    run = state.run
     turn = await begin_turn(state, runtime)
+    run = turn.state.run
     context = turn.context
     placement = turn.placement
-    offered = list(offered_tools(context))
-    may_look_up = run.is_quick or (run.depth == "auto" and bool(offered))
-    recalled = await _recalled(turn, state)
+    may_look_up = run.is_quick or (run.depth == "auto" and bool(turn.offered))
+    recalled = await _recalled(turn)
     if context.clarify == "off" and not may_look_up and not recalled:
         return {}
     may_ask = context.clarify != "off"
@@ -55,9 +70,9 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         "system",
         date=run.date,
         language=run.language,
-        offered=offered,
+        offered=turn.offered,
         own_sources=context.own_sources,
-        orientation=await _orientation(turn, state),
+        orientation=await turn.orientation(),
         documents=run.scope.documents,
         is_quick=run.is_quick,
         may_look_up=may_look_up,
@@ -74,7 +89,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         tools.append(ANSWER_FROM_READ_SCHEMA)
     request = turn.request(
         "clarifier",
-        [SystemMessage(system), *latest_messages(state.messages)],
+        [SystemMessage(system), *turn.conversation],
         tools=tools,
         tool_choice="auto" if may_ask else "any",
         asks_user=True,
@@ -117,13 +132,6 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     return {**update, "brief": state.brief.model_copy(update={"queries": queries})}
 
 
-async def _orientation(turn: Turn, state: ResearchState) -> str | None:
-    """Return the results of the first search, if there was one."""
-    if not state.brief.orientation:
-        return ""
-    return await turn.pages.text(state.brief.orientation)
-
-
 def _queries_in(called: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the queries with which the model looks up a small question; empty if it plans."""
     if tool_names.LOOK_UP not in called or tool_names.GENERATE_PLAN in called:
@@ -134,16 +142,13 @@ def _queries_in(called: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(line for line in lines if isinstance(line, str))
 
 
-async def _recalled(turn: Turn, state: ResearchState) -> str:
+async def _recalled(turn: Turn) -> str:
     """Return the thread's passages relevant to a follow-up, fenced; empty if there are none."""
-    context = turn.context
-    if state.run.entry != "follow_up":
-        return ""
-    if is_small("clarifier", context) or is_extractive("clarifier", context):
+    if turn.state.run.entry != "follow_up" or not turn.is_capable("clarifier"):
         return ""
     shown = list[str]()
-    for key, text in await recalled_passages(state, turn.pages, _RECALLED_CHARACTERS):
-        source = state.sources[key]
+    for key, text in await turn.basis.recalled_passages(turn.pages, _RECALLED_CHARACTERS):
+        source = turn.state.sources[key]
         shown.append(f"[{source.number}] {source.title}: {text}")
     if not shown:
         return ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import product
+from typing import Any
 
 from langchain_core.messages import HumanMessage
+from pydantic import Field, ValidatorFunctionWrapHandler, field_validator
 
 from ..core.events.call import disputes_found
 from ..core.evidence.memory.learned import facts_of, fitting_learnings
@@ -18,11 +19,30 @@ from ..core.evidence.memory.observations import (
 )
 from ..core.records.dispute import DisputeSubject
 from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
-from ..core.writing.forms import RecordContradictions
-from ..prompts import as_gaps, fenced_knowledge
+from ..core.writing.forms import Form
+from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from .step_turn import learnings_for_prompt, sources_for_prompt
+from ._disputes import StatedDispute, StatedDisputes
+from ._knowledge import as_gaps
 from .turn import NodeRuntime, Turn, begin_turn
+
+
+class RecordContradictions(Form):
+    """Hand in which learnings contradict each other, and which open questions they answer."""
+
+    contradictions: StatedDisputes
+    """The pairs of learnings that contradict each other; empty if there are none."""
+    answered_gaps: list[int] = Field(default_factory=list)
+    """Numbers of the open questions that the learnings do answer."""
+
+    @field_validator("contradictions", mode="wrap")
+    @classmethod
+    def _keep_a_pair(cls, given: Any, read: ValidatorFunctionWrapHandler) -> list[StatedDispute]:
+        # Malformed pairs are dropped; if none is left, the model is asked again.
+        pairs: list[StatedDispute] = read(given)
+        if given and not pairs:
+            raise ValueError("each pair needs claim, document, other and other_document")
+        return pairs
 
 
 async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -38,21 +58,20 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     turn = await begin_turn(state, runtime)
     turn.announce("cross_check")
     async with turn.paid():
-        observed = await _check(state, memory, turn)
-    updated = replace(state, memory={**state.memory, **observed})
-    found = ThreadDisputes(updated).confirmed()
+        observed = await _check(memory, turn)
+    turn.apply(memory={**state.memory, **observed})
+    found = ThreadDisputes(turn.state).confirmed()
     if found:
         turn.emit(disputes_found(found, turn.placement))
     return {**turn.update(), "memory": observed}
 
 
-async def _check(
-    state: ResearchState, memory: ResearchMemory, turn: Turn
-) -> dict[str, Observation]:
+async def _check(memory: ResearchMemory, turn: Turn) -> dict[str, Observation]:
     """Return the contradictions and the closed gaps that the model reports, by key.
 
     Empty if it gives no answer.
     """
+    state = turn.state
     learnings = _comparable(state, memory, turn.context.limits.memory_tokens)
     facts = facts_of(learnings)
     gaps = memory.open_gaps()
@@ -62,8 +81,8 @@ async def _check(
         "cross_check",
         [HumanMessage(state.brief.summary)],
         knowledge=fenced_knowledge(
-            learnings=learnings_for_prompt(state, learnings),
-            sources=sources_for_prompt(state, learnings),
+            learnings=turn.learnings_for_prompt(learnings),
+            sources=turn.sources_for_prompt(learnings),
             candidates=_candidates(memory, facts),
             gaps=as_gaps(gaps),
         ),

@@ -3,20 +3,61 @@
 from __future__ import annotations
 
 from langchain_core.messages import AnyMessage, HumanMessage
+from pydantic import Field
 
 from ..core.dialogue.conversation import mark_of, text_only
 from ..core.dialogue.schedule import replace_steps, revise_steps, with_follow_up
 from ..core.evidence.memory.learned import fitting_learnings, is_confident
 from ..core.evidence.memory.observations import ResearchMemory
 from ..core.records.plan import PlanStep
-from ..core.writing.forms import UpdatePlan
+from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from .step_turn import ended_step, learnings_for_prompt
+from .step_turn import ended_step
 from .turn import NodeRuntime, Turn, begin_turn
 
 _SHOWN_FIELDS = {"id", "title", "description", "task", "status", "requires_search"}
 """Fields of a step that the planner sees."""
+
+
+class NeedlessStep(Form):
+    """A step that is no longer needed."""
+
+    step: str
+    """Its id."""
+    reason: str
+    """Why, in one sentence."""
+
+
+class RewordedStep(Form):
+    """A step that should ask for something else."""
+
+    step: str
+    """Its id."""
+    task: str
+    """What to find out now; understandable on its own."""
+
+
+class AddedStep(Form):
+    """A step that the user asked for after the plan was made."""
+
+    title: str
+    """A few words."""
+    task: str
+    """What to find out; understandable on its own."""
+    requires_search: bool = True
+    """Whether it searches or only thinks."""
+
+
+class UpdatePlan(Form):
+    """Adapt the rest of the plan to the findings; leave all lists empty if it is right as it is."""
+
+    needless: list[NeedlessStep] = Field(default_factory=list)
+    """Pending steps whose answer is already known."""
+    reworded: list[RewordedStep] = Field(default_factory=list)
+    """Pending steps that should ask for something else, given the findings."""
+    added: list[AddedStep] = Field(default_factory=list)
+    """Steps that the user asked for after the plan was made; they come last."""
 
 
 async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -49,7 +90,7 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         for iteration in outcome.iterations:
             if iteration.learnings and is_confident(iteration.confidence):
                 has_news = True
-    steering = _steering(state)
+    steering = _steering(turn)
     seen = {"seen_messages": len(state.messages)}
     has_searches_left = any(step.status == "pending" and step.requires_search for step in steps)
     if not steering and not (has_searches_left and has_news):
@@ -57,16 +98,17 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         return {"steps": steps, "progress": progress, "transcript": [steering]}
     turn.announce("adapt")
     async with turn.paid():
-        steps = await _adapt(state, steps, steering, turn)
+        steps = await _adapt(steps, steering, turn)
     progress = turn.advanced(**seen)
     return {**turn.costs(), "steps": steps, "progress": progress, "transcript": [steering]}
 
 
-def _steering(state: ResearchState) -> list[AnyMessage]:
+def _steering(turn: Turn) -> list[AnyMessage]:
     """Return the user's messages since the last revision of the plan, as text.
 
     Replies to the plan itself are left out.
     """
+    state = turn.state
     messages = list[AnyMessage]()
     is_reply = False
     for message in state.messages[state.progress.seen_messages :]:
@@ -76,11 +118,10 @@ def _steering(state: ResearchState) -> list[AnyMessage]:
     return text_only(messages)
 
 
-async def _adapt(
-    state: ResearchState, steps: list[PlanStep], steering: list[AnyMessage], turn: Turn
-) -> list[PlanStep]:
+async def _adapt(steps: list[PlanStep], steering: list[AnyMessage], turn: Turn) -> list[PlanStep]:
     """Return the steps as revised by the planner; unchanged if it gives no answer."""
     limits = turn.context.limits
+    state = turn.state
     memory = ResearchMemory(state.own_observations)
     summary = state.brief.summary
     learnings = fitting_learnings([state.own_learnings], summary, limits.memory_tokens)
@@ -93,7 +134,7 @@ async def _adapt(
         [HumanMessage(summary), *steering],
         knowledge=fenced_knowledge(
             plan=[step.model_dump(include=_SHOWN_FIELDS) for step in steps],
-            learnings=learnings_for_prompt(state, learnings),
+            learnings=turn.learnings_for_prompt(learnings),
             insights=noticed[: limits.max_elements],
             gaps=gaps[: limits.max_elements],
         ),

@@ -2,16 +2,59 @@
 
 from __future__ import annotations
 
-from ..core.writing.basis import framing_packets
+from ..core.events.call import final_document
+from ..core.events.packets import ReportFraming, Sources
+from ..core.evidence.memory.learned import fitting_learnings
+from ..core.evidence.memory.observations import ResearchMemory, relevance
+from ..core.writing.basis import thoughts
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, begin_turn
 
+_MAIN_MESSAGE_TOKENS = 500
+"""Token budget for choosing the most relevant learnings, the first of which replaces a missing main
+message."""
+
 
 async def frame_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Emit the report's main message, taken from conclusions or learnings without a model, and its
-    citable sources.
+    """Emit the report's main message, taken from conclusions or learnings without a model, if
+    anything was learned, and its citable sources.
     """
     turn = await begin_turn(state, runtime)
     turn.announce("frame")
-    turn.emit(*framing_packets(state, turn.placement))
+    conclusions = _main_conclusions(state)
+    if conclusions:
+        message, *reasons = conclusions
+        turn.emit(
+            ReportFraming(
+                placement=turn.placement, main_message=message, reasoning=" ".join(reasons)
+            )
+        )
+    # Cited sources first.
+    ordered = sorted(
+        state.sources.values(),
+        key=lambda source: (not source.number, source.number, source.key),
+    )
+    documents = list(map(final_document, ordered))
+    cited = [source.key for source in ordered if source.number]
+    turn.emit(Sources(placement=turn.placement, documents=documents, cited=cited))
     return turn.update()
+
+
+def _main_conclusions(state: ResearchState) -> list[str]:
+    """Return the texts from which the report's main message is made; empty if nothing was learned.
+
+    They are the last analysis's conclusions, else the insights, else the fact most relevant to the
+    question.
+    """
+    learnings = state.own_learnings
+    about = state.brief.summary
+    conclusions = thoughts(learnings)
+    if conclusions:
+        last_step = conclusions[-1].step
+        return [conclusion.text for conclusion in conclusions if conclusion.step == last_step]
+    memory = ResearchMemory(state.own_observations)
+    noticed = [insight.text for insight in memory.insights()]
+    if noticed:
+        return sorted(noticed, key=lambda text: -relevance(text, about))
+    relevant = fitting_learnings([learnings], about, _MAIN_MESSAGE_TOKENS)
+    return [learning.text for learning in relevant[:1]]

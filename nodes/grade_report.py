@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
-from ..core.accounts.spending import limit_reached
 from ..core.dialogue.decisions import PENDING
 from ..core.dialogue.schedule import revise_steps
 from ..core.dialogue.transcripts import research_message, results_for
 from ..core.events.packets import ReportGraded
-from ..core.models.resolve import is_extractive, is_small
 from ..core.records.report import Draft, Grade
-from ..core.writing.forms import GradeReport, RequirementGrade
-from ..core.writing.write import known_findings
+from ..core.writing.forms import Form
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
-from ..tools.offer import offered_tools
 from .turn import NodeRuntime, Turn, begin_turn
 
 _NOT_GRADED = (
@@ -24,19 +21,40 @@ _NOT_GRADED = (
 )
 
 
+class RequirementGrade(Form):
+    """Whether the report meets a requirement."""
+
+    number: int
+    """Number of the requirement."""
+    verdict: Literal["answered", "partly", "not answered"]
+    missing: str = ""
+    """Unless it is answered: what the draft lacks, in a few words for its reader."""
+    is_found: bool = False
+    """Unless it is answered: whether the findings contain what the draft lacks."""
+    task: str = ""
+    """What to find out, in a sentence understandable on its own; empty if there is nothing to find out."""  # noqa: E501
+
+
+class GradeReport(Form):
+    """Hand in the grades."""
+
+    grades: list[RequirementGrade]
+    """One for each requirement, by its number."""
+
+
 async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Have the verifier's model grade the draft.
 
     If limits allow, prepare research on requirements that are open.
     """
     turn = await begin_turn(state, runtime)
-    context = turn.context
+    limits = turn.context.limits
     draft = state.draft
     assert draft is not None
     requirements = state.plan.requirements if state.plan else ()
-    if not requirements or draft.is_graded or not context.limits.checklist_rounds:
+    if not requirements or draft.is_graded or not limits.checklist_rounds:
         return {}
-    if is_extractive("verifier", context) or is_small("verifier", context):
+    if not turn.is_capable("verifier"):
         return {}
     turn.announce("grade")
     lines = list[str]()
@@ -52,7 +70,7 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
             report=fence(draft.text),
             words=draft.words,
             characters=len(draft.text),
-            knowledge=known_findings(turn.state, context.limits.memory_tokens),
+            knowledge=turn.basis.known_findings(limits.memory_tokens),
             requirements=fence("\n".join(lines)),
         )
     if form is None:
@@ -61,7 +79,7 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     graded = draft.model_copy(update={"grades": tuple(grades), "is_graded": True})
     is_researched = False
     is_lacking = False
-    if graded.rounds < context.limits.checklist_rounds:
+    if graded.rounds < limits.checklist_rounds:
         is_researched = bool(_open_tasks(graded)) and _may_research(turn)
         is_lacking = is_researched or any(grade.is_found for grade in graded.open_grades)
     turn.emit(
@@ -76,21 +94,18 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         added = list[tuple[str, str, bool]]()
         for requirement, task in _open_tasks(graded):
             added.append((requirement[:80], task, True))
-        update["steps"] = revise_steps(state.steps, {}, {}, added, context.limits.max_plan_steps)
+        update["steps"] = revise_steps(state.steps, {}, {}, added, limits.max_plan_steps)
     elif is_researched:
-        update |= _as_tasks(update, state, graded)
+        update |= _as_tasks(turn, update, graded)
     return {**update, "draft": graded}
 
 
 def _may_research(turn: Turn) -> bool:
     """Whether the run has something to search, and no limit is reached."""
     run = turn.state.run
-    if run.stop_reason:
+    if run.stop_reason or turn.limit:
         return False
-    spending = turn.state.spending | turn.spending
-    if limit_reached(turn.context.limits, spending, run.active_seconds):
-        return False
-    return bool(offered_tools(turn.context))
+    return bool(turn.offered)
 
 
 def _merged(
@@ -146,12 +161,12 @@ def _open_tasks(draft: Draft) -> list[tuple[str, str]]:
     return tasks
 
 
-def _as_tasks(update: StateUpdate, state: ResearchState, draft: Draft) -> StateUpdate:
+def _as_tasks(turn: Turn, update: StateUpdate, draft: Draft) -> StateUpdate:
     """Return the update with the open tasks waiting.
 
     They wait as if the orchestrator's model had called for them.
     """
-    prefix = f"open-{state.run.id[:8]}-{draft.rounds}"
+    prefix = f"open-{turn.state.run.id[:8]}-{draft.rounds}"
     waiting = list[tuple[str, str]]()
     answers = dict[str, str]()
     for number, (_, task) in enumerate(_open_tasks(draft), 1):

@@ -17,14 +17,12 @@ from ..core.records.plan import Learning, Observation, PlanStep
 from ..core.records.research import Ending, Finding
 from ..core.records.sources import Source
 from ..core.settings.context import Watch
-from ..core.writing.basis import SourcePassage, recalled_passages
+from ..core.writing.basis import SourcePassage
 from ..state import ResearchState, StateUpdate
-from ..tools.addresses import addresses_in
-from ..tools.excerpts import finding_packets
-from ..tools.redaction import note_user
+from ..tools.redaction import addresses_in
 from ..tools.results import JOINT, Result, results_in
 from ..tools.search_round import SearchRound
-from .step_turn import single_task
+from .excerpts import finding_packets
 from .turn import NodeRuntime, Turn, begin_turn
 
 _LOOK_UP = "look-up"
@@ -42,12 +40,12 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 
     Instead of a search, they may come from the thread's earlier sources.
     """
-    run = state.run
     turn = await begin_turn(state, runtime)
+    run = turn.state.run
     limits = turn.context.limits
     placement = turn.placement
-    await note_user(turn.pages, state.messages, run)
-    step = _step(state, turn)
+    await turn.note_user()
+    step = _step(turn)
     task = step.task
     work = SearchRound(step, turn.context, turn.pages, turn.events, Watch(turn.context.clock, 0.0))
     description = _QUICK
@@ -61,7 +59,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     )
     reason = ""
     if run.is_recalled:
-        passages = await recalled_passages(state, turn.pages, limits.pages_characters)
+        passages = await turn.basis.recalled_passages(turn.pages, limits.pages_characters)
     else:
         async with turn.paid():
             reason = await work.do(is_only=True) or work.lasting_fault()
@@ -111,14 +109,14 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     }
 
 
-def _step(state: ResearchState, turn: Turn) -> StepState:
+def _step(turn: Turn) -> StepState:
     """Return the search as a step of a plan, with its queries and the pages to open."""
     limits = turn.context.limits
-    question = question_of(state.messages)
+    question = question_of(turn.state.messages)
     subject = question_line(question)
     searching = PlanStep(id=_LOOK_UP, title=subject, task=subject, requires_search=True)
-    task = single_task(turn.state, searching, limits, cycle=0)
-    queries = state.brief.queries[: limits.max_queries] or (task.text,)
+    task = turn.single_task(searching, cycle=0)
+    queries = turn.state.brief.queries[: limits.max_queries] or (task.text,)
     addresses = tuple(addresses_in(question)[: limits.max_open])
     return StepState([task], iteration=1, queries=queries, open_next=addresses)
 

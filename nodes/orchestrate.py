@@ -6,8 +6,9 @@ import logging
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
 
-from ..core.accounts.spending import dispatched_now, limit_reached, shared_task_fields
+from ..core.accounts.spending import dispatched_now, shared_task_fields
 from ..core.dialogue.conversation import latest_messages, text_only
 from ..core.dialogue.decisions import DECISION_TOKENS, MOST_ANALYSES, PENDING, Order, decide
 from ..core.dialogue.transcripts import (
@@ -28,27 +29,55 @@ from ..core.evidence.memory.observations import ResearchMemory, declare_missing,
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
-from ..core.models.resolve import is_extractive, is_small, profile_of
+from ..core.models.resolve import profile_of
 from ..core.records import tool_names
 from ..core.records.plan import Observation
 from ..core.records.research import Progress, Task
-from ..core.settings.context import Context
-from ..core.settings.limits import Limits
 from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.control import (
-    ANALYZE_FINDINGS_SCHEMA,
-    GENERATE_REPORT_SCHEMA,
-    RESEARCH_AGENT_SCHEMA,
-    THINK_TOOL_SCHEMA,
-)
-from ..tools.offer import offered_tools
 from ..tools.passed import load_servers, passed_tools
-from ..tools.redaction import note_user
+from ..tools.tool import tool_schema
+from .control import THINK_TOOL_SCHEMA
 from .turn import NodeRuntime, Turn, begin_turn
 
 _OF_PLAN = "plan-"
 """Id prefix of tasks that are steps of the plan, not requests of the model."""
+
+
+class ResearchAgent(BaseModel):
+    """Give one topic to a research agent, which sees nothing but the task. Returns its findings with source numbers."""  # noqa: E501
+
+    task: str = Field(
+        description=(
+            "One or two descriptive sentences: what to find out and in which direction to look."
+        )
+    )
+    title: str = Field(
+        default="", description="The topic in at most six words, for the user who watches."
+    )
+
+
+class AnalyzeFindings(BaseModel):
+    """Have the findings so far thought over, without a search: returns conclusions with the numbers of the sources."""  # noqa: E501
+
+    task: str = Field(
+        description="What to compare, and by which criteria, or which answer to challenge."
+    )
+
+
+class GenerateReport(BaseModel):
+    """Everything has been researched, or no cycles are left: have the report written."""
+
+    missing: list[str] = Field(
+        default_factory=list,
+        description="What the request asks for and no result answers, each in a phrase that is "
+        "understood alone; empty if everything is answered.",
+    )
+
+
+RESEARCH_AGENT_SCHEMA = tool_schema(tool_names.RESEARCH_AGENT, ResearchAgent)
+ANALYZE_FINDINGS_SCHEMA = tool_schema(tool_names.ANALYZE_FINDINGS, AnalyzeFindings)
+GENERATE_REPORT_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateReport)
 
 
 async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -67,12 +96,12 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     if reasons:
         max_cycles = context.limits.max_cycles_reasoning
         setting = "max_cycles_reasoning"
-    steering = _steering(state)
-    limit = limit_reached(context.limits, state.spending, state.run.active_seconds)
+    steering = _steering(turn)
+    limit = turn.limit
     if not limit and not state.draft and progress.cycle >= max_cycles - 1:
         limit = f"the last of {max_cycles} cycles was reached ({setting})"
     if limit:
-        memory = _gaps_left(state)
+        memory = _gaps_left(turn)
         progress = progress.model_copy(update={"decision": "report", "waiting": ()})
         return {**turn.costs(stop_reason=limit), "progress": progress, "memory": memory}
     if progress.waiting and not steering:
@@ -81,7 +110,7 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     if state.draft and not steering:
         progress = progress.model_copy(update={"decision": "report"})
         return {**turn.costs(), "progress": progress, "tasks": []}
-    await note_user(turn.pages, state.messages, state.run)
+    await turn.note_user()
     events = CallEvents(turn.emitter, turn.placement)
     async with turn.paid(events):
         request = _request(steering, turn, max_cycles, reasons)
@@ -92,17 +121,18 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     return {**turn.costs(stop_reason=""), **update, "findings": withheld}
 
 
-def _steering(state: ResearchState) -> list[AnyMessage]:
+def _steering(turn: Turn) -> list[AnyMessage]:
     """Return the user's messages since the orchestrator's last turn, as text."""
-    seen = state.progress.seen_messages
+    seen = turn.state.progress.seen_messages
     if not seen:
         return []
-    new = [message for message in state.messages[seen:] if isinstance(message, HumanMessage)]
+    new = [message for message in turn.state.messages[seen:] if isinstance(message, HumanMessage)]
     return text_only(new)
 
 
-def _gaps_left(state: ResearchState) -> dict[str, Observation]:
+def _gaps_left(turn: Turn) -> dict[str, Observation]:
     """Return the tasks that were never researched as gaps, by key."""
+    state = turn.state
     gaps = dict[str, Observation]()
     if state.draft:
         # Its graded checklist says what is open.
@@ -122,7 +152,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
     run = state.run
     progress = state.progress
     assert state.plan is not None
-    max_analyses = MOST_ANALYSES if _may_analyze(context) else 0
+    max_analyses = MOST_ANALYSES if turn.is_capable("orchestrator") else 0
     system = render_prompt(
         "orchestrate",
         "system",
@@ -130,7 +160,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         language=run.language,
         plan=state.plan.text,
         reasons=reasons,
-        offered=list(offered_tools(context)),
+        offered=turn.offered,
         own_sources=context.own_sources,
         further=list(passed_tools(context)),
         max_cycles=max_cycles,
@@ -149,7 +179,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         parallel=limits.max_parallel_researchers,
         first_results=len(rounds) == 1,
         nudges=progress.nudges,
-        knowledge=_knowledge(state, limits),
+        knowledge=_knowledge(turn),
     )
     opening = progress.opening or len(state.messages)
     messages = [
@@ -175,8 +205,9 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
     )
 
 
-def _knowledge(state: ResearchState, limits: Limits) -> str:
+def _knowledge(turn: Turn) -> str:
     """Return what is still open, and which claims contradict each other, as fenced JSON."""
+    state = turn.state
     own = state.own_observations
     memory = ResearchMemory(own)
     earlier_gaps = list[str]()
@@ -184,7 +215,7 @@ def _knowledge(state: ResearchState, limits: Limits) -> str:
         if gap not in own:
             earlier_gaps.append(gap.text)
     pairs = list[list[str]]()
-    for pair in memory.contradictions()[: limits.max_elements]:
+    for pair in memory.contradictions()[: turn.context.limits.max_elements]:
         pairs.append(list(pair.claims))
     return fenced_knowledge(
         gaps=[gap.text for gap in memory.open_gaps()],
@@ -193,22 +224,16 @@ def _knowledge(state: ResearchState, limits: Limits) -> str:
     )
 
 
-def _may_analyze(context: Context) -> bool:
-    """Whether the model is able to write analyses."""
-    return not (is_small("orchestrator", context) or is_extractive("orchestrator", context))
-
-
 def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
     """Return the update that follows from the model's calls.
 
     `steering`: the user's new messages.
     """
-    context = turn.context
     events = turn.events
     state = turn.state
     progress = state.progress
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
-    if _may_analyze(context):
+    if turn.is_capable("orchestrator"):
         tools.add(tool_names.ANALYZE_FINDINGS)
     known_ids = call_ids(state.transcript) | set(state.findings)
     calls = read_calls(reply.message, tools, known_ids)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ..core.dialogue.conversation import question_line
 from ..core.errors import NoSearchTool
 from ..core.events.call import step_failed
@@ -11,13 +9,11 @@ from ..core.evidence.text.similarity import interleave
 from ..core.records import tool_names
 from ..core.records.report import Brief
 from ..core.records.research import Action
-from ..core.settings.limits import Limits
+from ..core.records.sources import Source
 from ..state import ResearchState, StateUpdate
-from ..tools.offer import offered_tools
-from ..tools.tool import Outcome
-from ..tools.use import keep, sources_found
-from ..tools.web_search import QUERY_CHARACTERS
-from .turn import NodeRuntime, begin_turn
+from ..tools.tool import QUERY_CHARACTERS, Outcome
+from ..tools.use import keep
+from .turn import NodeRuntime, Turn, begin_turn
 
 _SHOWN = 10
 """Maximum number of results shown to the clarifier and the planner."""
@@ -30,12 +26,10 @@ async def orient(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     learnings say more than a search for their words. Nor are documents that each step reads whole:
     their list is enough.
     """
-    run = state.run
     turn = await begin_turn(state, runtime)
-    context = turn.context
+    run = turn.state.run
     turn.announce("understand")
-    offered = offered_tools(context, has_read_all=run.scope.reads_all)
-    if not offered and not run.scope.reads_all:
+    if not turn.branch_tools and not run.scope.reads_all:
         raise NoSearchTool(
             "The steps of a plan need something to search, and only tools are set (tools, mcp): "
             "add documents or an engine, or pass a tool that takes a query as an engine (engines)."
@@ -44,11 +38,13 @@ async def orient(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     actions = list[Action]()
     async with turn.paid():
         queries = [question_line(run.question)[:QUERY_CHARACTERS]]
-        for tab, name in enumerate(_searches(state, offered, context.limits), 1):
+        for tab, name in enumerate(_searches(turn), 1):
             outcome, action = await turn.use(name, queries, f"orient-{tab}", tab)
             outcomes.append(outcome)
             actions.append(action)
-        sources = sources_found(*outcomes)
+        sources = dict[str, Source]()
+        for outcome in outcomes:
+            sources |= outcome.sources
         reference = ""
         if sources:
             numbers = {key: number for number, key in enumerate(sources, 1)}
@@ -62,14 +58,15 @@ async def orient(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     return {**turn.update(), "brief": brief, "sources": sources}
 
 
-def _searches(state: ResearchState, offered: Iterable[str], limits: Limits) -> list[str]:
+def _searches(turn: Turn) -> list[str]:
     """Return the search tools to use.
 
     There are none for a follow-up, or if the searches would use up the limits before any step.
     """
-    if state.learnings:
+    if turn.state.learnings:
         return []
-    searches = [name for name in offered if name != tool_names.OPEN_URL]
+    searches = [name for name in turn.branch_tools if name != tool_names.OPEN_URL]
+    limits = turn.context.limits
     for allowed in (limits.max_searches, limits.max_tool_calls):
         if allowed is not None and allowed <= len(searches):
             return []

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from langchain_core.messages import HumanMessage, SystemMessage
 from typing_extensions import override
 
-from ..core.dialogue.conversation import latest_messages
 from ..core.dialogue.plan_text import read_plan
 from ..core.dialogue.transcripts import THOUGHTS_ALONE
 from ..core.errors import NoPlan
@@ -26,7 +23,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """
     turn = await begin_turn(state, runtime)
     context = turn.context
-    run = state.run
+    run = turn.state.run
     limits = context.limits
     # At turn 0, so that in clients a new plan replaces the previous one.
     events = PlanEvents(turn.emitter, Placement(turn_index=0))
@@ -41,11 +38,10 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         reads_all=run.scope.reads_all,
         has_web=bool(run.scope.engines),
     )
-    conversation = latest_messages(state.messages)
     async with turn.paid(events):
         for again in (False, True):
             reminder = render_prompt("plan", "reminder", again=again, assumptions=run.assumptions)
-            messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
+            messages = [SystemMessage(system), *turn.conversation, HumanMessage(reminder)]
             reply = await ask_for_prose(turn.request("planner", messages), context, events)
             if reply.message.text.strip():
                 break
@@ -59,7 +55,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if written.remark:
         events.pass_on(f"\n\n({written.remark})")
     events.emit(SectionEnd(placement=events.placement))
-    return await offer_plan(turn, replace(state, plan=written))
+    return await offer_plan(turn, written)
 
 
 class PlanEvents(ContinuedEvents):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
-from ..core.dialogue.conversation import latest_messages
+from pydantic import Field, field_validator
+
 from ..core.dialogue.plan_text import (
     MOST_REQUIREMENTS,
     PLAN_TITLE_CHARACTERS,
@@ -19,12 +19,46 @@ from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import ResearchMemory
 from ..core.records.plan import PlanStep
 from ..core.records.research import Plan
-from ..core.writing.forms import MakePlan, PlannedStep
+from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from .answers import offer_plan
-from .step_turn import learnings_for_prompt, sources_for_prompt
 from .turn import NodeRuntime, Turn, begin_turn
+
+
+class PlannedStep(Form):
+    """A step of the plan."""
+
+    title: str
+    """A few words."""
+    description: str = ""
+    """What the step is for, in one sentence."""
+    task: str
+    """One or two sentences: what to find out; understandable without the other steps."""
+    requires_search: bool
+    """True: it searches. False: it only reasons about what other steps found."""
+    requires_previous: bool = False
+    """Whether it can only be done once earlier steps are done."""
+    depends_on: list[int] = Field(default_factory=list)
+    """Numbers of those earlier steps; empty: all earlier steps."""
+
+
+class MakePlan(Form):
+    """Hand in the plan."""
+
+    title: str = ""
+    """Title of the report, ten words at most."""
+    steps: list[PlannedStep]
+    """The steps in their order; the first has the number 1."""
+    requirements: list[str] = Field(default_factory=list)
+    """The checklist: what the report must say to answer the request, one thing per item."""
+
+    @field_validator("steps")
+    @classmethod
+    def _say_something(cls, steps: list[PlannedStep]) -> list[PlannedStep]:
+        if not any(step.title.strip() or step.task.strip() for step in steps):
+            raise ValueError("a plan has at least one step with words")
+        return steps
 
 
 async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -39,7 +73,7 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         return {"steps": read_steps(state.plan.text, max_steps)}
     turn.announce("plan")
     async with turn.paid():
-        form = await _ask(state, turn)
+        form = await _ask(turn)
     question = state.run.question
     if state.learnings:
         # With learnings from earlier questions, a plan may consist of analysis alone.
@@ -68,7 +102,7 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         PlanDelta(placement=placement, content=text),
         SectionEnd(placement=placement),
     )
-    update = await offer_plan(turn, replace(state, plan=written, steps=steps))
+    update = await offer_plan(turn, written)
     progress = turn.advanced(opening=len(state.messages), seen_messages=len(state.messages))
     return {**update, "steps": steps, "progress": progress}
 
@@ -112,11 +146,12 @@ def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> lis
     return steps
 
 
-async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
+async def _ask(turn: Turn) -> MakePlan:
     """Return the planner's form.
 
     Raises `NoPlan` if the model does not fill it in, or the error of a failed call.
     """
+    state = turn.state
     run = state.run
     brief = state.brief
     context = turn.context
@@ -126,15 +161,13 @@ async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
     learned = fitting_learnings([own, earlier], brief.summary, limits.memory_tokens)
     memory = ResearchMemory(state.memory.values())
     gaps = [gap.text for gap in memory.open_gaps()]
-    orientation: str | None = ""
-    if brief.orientation:
-        orientation = await turn.pages.text(brief.orientation)
+    orientation = await turn.orientation()
     try:
         return await turn.filler.ask(
             MakePlan,
             "planner",
             "plan_steps",
-            latest_messages(state.messages),
+            turn.conversation,
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,
             assumptions=run.assumptions,
@@ -144,8 +177,8 @@ async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
             summary=brief.summary,
             orientation=orientation,
             knowledge=fenced_knowledge(
-                learnings=learnings_for_prompt(state, learned),
-                sources=sources_for_prompt(state, learned),
+                learnings=turn.learnings_for_prompt(learned),
+                sources=turn.sources_for_prompt(learned),
                 gaps=gaps[: limits.max_elements],
             ),
         )

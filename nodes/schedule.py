@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..core.accounts.spending import dispatched_now, limit_reached, shared_task_fields
 from ..core.dialogue.schedule import (
@@ -18,11 +18,9 @@ from ..core.events.packets import SectionEnd, TopLevelBranching
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import ResearchMemory, relevance
 from ..core.records.branches import StepTask
-from ..core.records.plan import Learning, PlanStep
+from ..core.records.plan import Learning, PlanStep, StepOutcome
 from ..core.records.sources import Source
-from ..core.settings.limits import Limits
 from ..state import ResearchState, StateUpdate
-from ..tools.redaction import note_user
 from .turn import NodeRuntime, Turn, begin_turn
 
 _ANALYSIS_SHARE = 0.2
@@ -40,10 +38,10 @@ async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     state = turn.state
     run = state.run
     progress = state.progress
-    await note_user(turn.pages, state.messages, run)
+    await turn.note_user()
     # The limit that ended the research may have been raised since.
     steps = restore_skipped(state.steps, run.stop_reason)
-    stops_all, stops_searches = _limits(steps, state, limits)
+    stops_all, stops_searches = _limits(steps, turn)
     if stops_all:
         steps = skip_pending(steps, stops_all)
         return {**turn.costs(stop_reason=stops_all), "steps": steps, "tasks": []}
@@ -68,7 +66,7 @@ async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     for position, step in enumerate(chosen):
         changes = {"status": "in_progress", "turn": progress.turn, "position": position}
         started[step.id] = step.model_copy(update=changes)
-        tasks.append(_task(state, started[step.id], len(chosen), limits))
+        tasks.append(_task(started[step.id], len(chosen), turn))
     return {**update, "steps": replace_steps(steps, started), "tasks": tasks}
 
 
@@ -88,50 +86,55 @@ def _skip(step: PlanStep, turn: Turn) -> PlanStep:
     return skipped
 
 
-def _limits(steps: Sequence[PlanStep], state: ResearchState, limits: Limits) -> tuple[str, str]:
+def _limits(steps: Sequence[PlanStep], turn: Turn) -> tuple[str, str]:
     """Return the limit that ends the research and the one that ends only its searches.
 
     Both in words; empty if none is reached.
     """
+    state = turn.state
+    limits = turn.context.limits
     left = [step for step in steps if not step.is_over]
     if not left:
         # The report still has to say which limit ended the searches.
         return "", state.run.stop_reason
     late = f"the time limit of {limits.max_seconds_planned:g} s (max_seconds_planned) was reached"
-    if _seconds_left(state, limits) <= 0:
+    if _seconds_left(turn) <= 0:
         return late, ""
     has_searches = any(step.requires_search for step in left)
-    if has_searches and _seconds_to_search(state, limits) <= 0:
+    if has_searches and _seconds_to_search(turn) <= 0:
         return "", late
     limits_of_tools = dict.fromkeys(("max_searches", "max_fetches", "max_tool_calls"))
     without_tools = limits.model_copy(update=limits_of_tools)
-    active_seconds = state.run.active_seconds
-    stops_all = limit_reached(without_tools, state.spending, active_seconds)
-    return stops_all, limit_reached(limits, state.spending, active_seconds)
+    stops_all = limit_reached(without_tools, state.spending, state.run.active_seconds)
+    return stops_all, turn.limit
 
 
-def _seconds_left(state: ResearchState, limits: Limits) -> float:
+def _seconds_left(turn: Turn) -> float:
     """Return the seconds left for the plan."""
-    return limits.max_seconds_planned - (state.run.active_seconds - state.brief.began)
+    state = turn.state
+    used = state.run.active_seconds - state.brief.began
+    return turn.context.limits.max_seconds_planned - used
 
 
-def _seconds_to_search(state: ResearchState, limits: Limits) -> float:
+def _seconds_to_search(turn: Turn) -> float:
     """Return the seconds left for searches.
 
     They are those of the plan, less a reserve if an analysis is still to come.
     """
-    seconds = _seconds_left(state, limits)
-    for step in state.steps:
+    seconds = _seconds_left(turn)
+    for step in turn.state.steps:
         if not step.requires_search and not step.is_over:
-            return seconds - _ANALYSIS_SHARE * limits.max_seconds_planned
+            return seconds - _ANALYSIS_SHARE * turn.context.limits.max_seconds_planned
     return seconds
 
 
-def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> StepTask:
+def _task(step: PlanStep, steps: int, turn: Turn) -> StepTask:
     """Return the task of a step, with what its prompt says is known.
 
     `steps`: number of steps in its round.
     """
+    state = turn.state
+    limits = turn.context.limits
     run = state.run
     known = tuple(fitting_learnings(_groups(state, step), step.task, limits.memory_tokens))
     sources = dict[str, Source]()
@@ -141,12 +144,13 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
     # An analysis sees all observations of the thread; a search only what is relevant to its task.
     memory = ResearchMemory(state.memory.values())
     gaps = memory.open_gaps()
-    seconds = _seconds_left(state, limits)
+    seconds = _seconds_left(turn)
     if step.requires_search:
         memory = ResearchMemory(state.own_observations)
         gaps = [gap for gap in memory.open_gaps() if relevance(gap.text, step.task)]
-        seconds = _seconds_to_search(state, limits)
-    elements = memory.elements_for(step.task, _reasonings(state, step), limits.max_elements)
+        seconds = _seconds_to_search(turn)
+    reasonings = _reasonings(state.outcomes, step)
+    elements = memory.elements_for(step.task, reasonings, limits.max_elements)
     fields = shared_task_fields(run, limits, state.spending, steps)
     fields["seconds"] = seconds
     return StepTask(
@@ -172,7 +176,7 @@ def _groups(state: ResearchState, step: PlanStep) -> tuple[list[Learning], ...]:
     They are those of the previous analysis, of the steps that this one depends on, disputed ones,
     and all others, including those of earlier questions.
     """
-    previous_analysis = _previous_analysis(state, step)
+    previous_analysis = _previous_analysis(state.steps, step)
     disputed = set[str]()
     for pair in ResearchMemory(state.memory.values()).contradictions():
         disputed.update(pair.learnings)
@@ -193,24 +197,24 @@ def _groups(state: ResearchState, step: PlanStep) -> tuple[list[Learning], ...]:
     return of_previous, of_parents, of_disputes, others
 
 
-def _previous_analysis(state: ResearchState, step: PlanStep) -> str:
+def _previous_analysis(steps: Sequence[PlanStep], step: PlanStep) -> str:
     """Return the id of the last analysis before this one; empty if there is none."""
     previous = ""
     turn = 0
     if step.kind != "dependent":
         return previous
-    for earlier in state.steps:
+    for earlier in steps:
         if earlier.kind == "dependent" and earlier.is_over and earlier.turn > turn:
             previous = earlier.id
             turn = earlier.turn
     return previous
 
 
-def _reasonings(state: ResearchState, step: PlanStep) -> list[tuple[str, str]]:
+def _reasonings(outcomes: Mapping[str, StepOutcome], step: PlanStep) -> list[tuple[str, str]]:
     """Return the thoughts of the steps that this one depends on, with the steps' ids."""
     reasonings = list[tuple[str, str]]()
     for parent in step.depends_on:
-        outcome = state.outcomes.get(parent)
+        outcome = outcomes.get(parent)
         if outcome is None or not outcome.verdict:
             continue
         for text in (outcome.verdict.reasoning, *outcome.verdict.key_elements):

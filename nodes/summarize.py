@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from ..core.concurrency import gather_or_cancel
-from ..core.dialogue.conversation import latest_messages, question_of
+from ..core.dialogue.conversation import question_of
 from ..core.events.packets import Summary
 from ..core.evidence.citations.citing import number_findings
 from ..core.records import tool_names
 from ..core.records.branches import StepState
 from ..core.records.plan import PlanStep
 from ..core.records.sources import short_hash
-from ..core.writing.fill_in import Filler
-from ..core.writing.forms import RecordRound, RecordSummary
+from ..core.writing.forms import Filler, Form
 from ..state import ResearchState, StateUpdate
-from ..tools.addresses import addresses_in
-from ..tools.redaction import note_user
-from ..tools.use import keep, sources_found
-from .step_turn import ask_round, finding_of, form_as_call, learned_in, single_task
+from ..tools.redaction import addresses_in
+from ..tools.use import keep
+from .step_forms import RecordRound
+from .step_turn import StepWork, finding_of
 from .turn import NodeRuntime, Turn, begin_turn
 
 _NAMED_PAGES = "0"
 """Id of the step that represents the pages named by the user."""
+
+
+class RecordSummary(Form):
+    """Hand in the summary of the conversation."""
+
+    summary: str
+    """What the user wants to know, with every detail they gave, in a few sentences."""
 
 
 async def summarize(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -28,39 +34,40 @@ async def summarize(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     turn = await begin_turn(state, runtime)
     turn.announce("summarize")
     async with turn.paid():
-        summarized, read = await gather_or_cancel([_summary(state, turn), _read_named(state, turn)])
+        summarized, read = await gather_or_cancel([_summary(turn), _read_named(turn)])
     turn.emit(Summary(placement=turn.placement, summary=summarized["brief"].summary))
     return {**turn.update(), **summarized, **read}
 
 
-async def _summary(state: ResearchState, turn: Turn) -> StateUpdate:
+async def _summary(turn: Turn) -> StateUpdate:
     """Note the summary of the conversation.
 
     This is the question itself if it is the only message or the model gives no answer.
     """
-    conversation = latest_messages(state.messages)
+    state = turn.state
     summary = question_of(state.messages)
-    if len(conversation) > 1:
+    if len(turn.conversation) > 1:
         form = await turn.filler.ask_if_possible(
-            RecordSummary, "planner", "summarize", conversation
+            RecordSummary, "planner", "summarize", turn.conversation
         )
         if form:
             summary = form.summary.strip() or summary
-    began = turn.state.run.active_seconds
+    began = state.run.active_seconds
     return {"brief": state.brief.model_copy(update={"summary": summary, "began": began})}
 
 
-async def _read_named(state: ResearchState, turn: Turn) -> StateUpdate:
+async def _read_named(turn: Turn) -> StateUpdate:
     """Open the pages named in the question and record learnings.
 
     The finding says which could not be read.
     """
-    run = turn.state.run
+    state = turn.state
+    run = state.run
     addresses = addresses_in(question_of(state.messages))[: turn.context.limits.max_open]
     if not addresses:
         return {"findings": {}, "learnings": {}, "sources": {}}
     # An answer to a clarifying question, which `begin` has not seen, may name pages too.
-    await note_user(turn.pages, state.messages, run)
+    await turn.note_user()
     # The reading is recorded as a plan step.
     named = PlanStep(
         id=_NAMED_PAGES,
@@ -68,19 +75,20 @@ async def _read_named(state: ResearchState, turn: Turn) -> StateUpdate:
         task=run.question,
         requires_search=True,
     )
-    task = single_task(turn.state, named, turn.context.limits, cycle=-1)
+    task = turn.single_task(named, cycle=-1)
     outcome, action = await turn.use(tool_names.OPEN_URL, addresses, short_hash(task.id))
-    sources = sources_found(outcome)
+    sources = outcome.sources
     numbers = {key: number for number, key in enumerate(sources, 1)}
     reference = await keep(outcome, numbers, turn.pages, run.id)
     step = StepState([task], iteration=1, has_results=True, numbered=[*sources], actions=[action])
-    call = form_as_call(RecordRound(open_next=addresses), step.call_id)
+    call = RecordRound(open_next=addresses).as_call(step.call_id)
     step.notes = [call, turn.pages.reference(step.call_id, reference)]
     filler = Filler(turn.context, run, turn.events, turn.placement)
     if sources:
-        form = await ask_round(step, turn, filler)
+        work = StepWork(step, turn, filler)
+        form = await work.ask_round()
         if form:
-            step.learnings = learned_in(form, step, numbers.values()).learnings
+            step.learnings = work.learned(form, numbers.values()).learnings
     if outcome.problems:
         step.ended = "partial"
         step.reason = " ".join(outcome.problems).rstrip(".")

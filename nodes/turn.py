@@ -5,43 +5,65 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from langchain_core.messages import AIMessageChunk, AnyMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    AnyMessage,
+    HumanMessage,
+    SystemMessage,
+)
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
 from ..core.accounts.ledger import UnsettledCosts, recorded, unsettled_costs
+from ..core.accounts.spending import limit_reached, shared_task_fields
 from ..core.concurrency import Failed
-from ..core.dialogue.conversation import MESSAGE_MARK, PROGRESS, house_rules
+from ..core.dialogue.conversation import MESSAGE_MARK, PROGRESS, house_rules, latest_messages
+from ..core.dialogue.decisions import DECISION_TOKENS
+from ..core.dialogue.transcripts import results_in_order
 from ..core.errors import failure_of, log_failure
 from ..core.events.call import ActivityKind, CallEvents, SilentEvents, activity
 from ..core.events.log import Emitter, emitter
 from ..core.events.packets import Packet, Placement, placement_of
 from ..core.evidence.citations.rendering import plain_line
+from ..core.evidence.memory.learned import facts_of
 from ..core.models.request import Facts, Request
-from ..core.models.resolve import settings_of
+from ..core.models.resolve import is_extractive, is_small, profile_of, settings_of
 from ..core.records import tool_names
-from ..core.records.branches import ResearcherState
+from ..core.records.branches import ResearcherState, StepTask
+from ..core.records.dispute import Dispute
+from ..core.records.plan import Learning, PlanStep
 from ..core.records.research import Action, Progress, Run, Spent, Task, Value
+from ..core.records.sources import Source
 from ..core.settings.context import Context, Role, Watch
 from ..core.store.pages import Pages
-from ..core.writing.facts import facts_of_researcher, facts_of_run
-from ..core.writing.fill_in import Filler
+from ..core.writing.basis import ReportBasis
+from ..core.writing.forms import Filler
+from ..core.writing.report import Delivery
+from ..prompts import render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.offer import researcher_request
-from ..tools.tool import Outcome, ToolContext
-from ..tools.use import TimeLimit, action_of, meter_for_run, shown_use, use_tool
+from ..tools.offer import DOCUMENTS_CALL, offered_tools, researcher_tools
+from ..tools.redaction import note_user
+from ..tools.results import shortener, shrunk
+from ..tools.tool import Meter, Outcome, ToolContext
+from ..tools.use import TimeLimit, action_of, shown_use, use_tool
+from ._disputes import declared_disputes
+from ._facts import facts_of_researcher, facts_of_run
+from ._knowledge import as_learned, as_sources
+from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
 """Types of packets that chat clients see as a line of text, with the field that contains the
 line."""
 _TIME_OVER = "its time was over (researcher_seconds_hard)"
 """Reason of a researcher that was stopped, worded for the reader."""
+OPENING = "Read the user's documents."
 Events = TypeVar("Events", bound=CallEvents)
 MakeEvents = Callable[[Emitter, Placement], Events]
 """Creates the observer of a node's model calls, such as the class `CallEvents`."""
@@ -62,13 +84,22 @@ class NodeTurn(Generic[Events]):
         make_events: MakeEvents[Events],
     ) -> None:
         question_id = work.question_id if isinstance(work, Task) else work.id
-        self.context = settings_of(runtime).within(work.scope)
+        self.scope = work.scope
+        """What the question may search."""
+        self.context = settings_of(runtime).within(self.scope)
         self.pages = Pages.of_node(runtime.store, question_id)
         self.emitter = emitter(question_id)
         self.placement = placement
         """Placement (turn and tab indexes) of its first packets."""
         self.events = make_events(self.emitter, placement)
         """Observes the node's model calls and keeps their bill."""
+
+    @property
+    def branch_tools(self) -> list[str]:
+        """Names of the built-in tools for researchers and steps, which do not search documents that
+        they read whole.
+        """
+        return list(offered_tools(self.context, has_read_all=self.scope.reads_all))
 
     def emit(self, *packets: Packet) -> None:
         """Emit packets.
@@ -92,7 +123,10 @@ class NodeTurn(Generic[Events]):
 
 
 class Turn(NodeTurn[CallEvents]):
-    """A turn of a node that works for the whole run; create it with `begin_turn`."""
+    """A turn of a node that works for the whole run; create it with `begin_turn`.
+
+    It holds the state, and says what nodes want to know of it.
+    """
 
     def __init__(self, state: ResearchState, runtime: NodeRuntime, lost: UnsettledCosts) -> None:
         """`lost`: costs of turns that failed or were stopped, not included in the state yet."""
@@ -106,8 +140,84 @@ class Turn(NodeTurn[CallEvents]):
         self._lost = lost.new(state.spending)
         self._watch = Watch(self.context.clock, run.active_seconds)
         self.state = replace(state, run=run, spending={**state.spending, **self._lost})
-        """The state, including the lost costs."""
+        """The state, including the lost costs; see `apply`."""
         self.filler = Filler(self.context, run, self.events, placement, self._facts)
+
+    def apply(self, **changes: Any) -> None:
+        """Change fields of the turn's state, as the node's update will."""
+        self.state = replace(self.state, **changes)
+
+    @property
+    def basis(self) -> ReportBasis:
+        """What the thread has found, as models read it."""
+        return ReportBasis(self.state)
+
+    @property
+    def delivery(self) -> Delivery:
+        """Delivers the draft or report of the state."""
+        return Delivery(self.state, self.context, self.pages)
+
+    @property
+    def conversation(self) -> list[AnyMessage]:
+        """The conversation as models read it."""
+        return latest_messages(self.state.messages)
+
+    @property
+    def offered(self) -> list[str]:
+        """Names of the built-in tools that the settings offer, whether or not documents are read
+        whole.
+        """
+        return list(offered_tools(self.context))
+
+    @property
+    def limit(self) -> str:
+        """The limit of the run that is reached, in words; empty if there is none."""
+        spending = {**self.state.spending, **self.spending}
+        return limit_reached(self.context.limits, spending, self.state.run.active_seconds)
+
+    def is_capable(self, role: Role) -> bool:
+        """Whether the role's model is able to judge: neither small nor extractive."""
+        return not (is_small(role, self.context) or is_extractive(role, self.context))
+
+    async def note_user(self) -> None:
+        """Allow the user's words in queries, and the addresses among them to be opened."""
+        await note_user(self.pages, self.state.messages, self.state.run)
+
+    async def orientation(self) -> str | None:
+        """Return the results of the first search; empty if there was none."""
+        reference = self.state.brief.orientation
+        return await self.pages.text(reference) if reference else ""
+
+    def sources_for_prompt(self, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
+        """Return the sources of learnings for a prompt, with their numbers in the thread."""
+        sources = dict[str, Source]()
+        for learning in learnings:
+            if learning.source:
+                sources[learning.source] = self.state.sources[learning.source]
+        return as_sources(sources.values(), self.state.numbers)
+
+    def learnings_for_prompt(self, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
+        """Return learnings for a prompt, each fact once, with the sources' numbers in the
+        thread.
+        """
+        return as_learned(facts_of(learnings), self.state.numbers)
+
+    def single_task(self, step: PlanStep, cycle: int) -> StepTask:
+        """Return the task of a step outside the plan; its budget is what the run has left."""
+        run = self.state.run
+        limits = self.context.limits
+        fields = shared_task_fields(run, limits, self.state.spending, 1)
+        fields["seconds"] = limits.max_seconds_planned
+        return StepTask(
+            id=f"{run.id[:8]}-{step.id}",
+            question=run.question,
+            text=step.title,
+            cycle=cycle,
+            position=0,
+            turn=self.state.progress.turn,
+            step=step,
+            **fields,
+        )
 
     def _facts(self) -> Facts:
         return facts_of_run(self.state, self.context)
@@ -163,7 +273,7 @@ class Turn(NodeTurn[CallEvents]):
         limits = self.context.limits
         run = self.state.run
         placement = self.placement.model_copy(update={"tab_index": tab})
-        meter = meter_for_run(limits, {**self.state.spending, **self.spending})
+        meter = Meter.of_run(limits, {**self.state.spending, **self.spending})
         time = TimeLimit(limits.tool_seconds, "tool_seconds")
         context = ToolContext(self.pages, run.id, meter)
         argument = "urls" if name == tool_names.OPEN_URL else "queries"
@@ -259,14 +369,87 @@ class ResearcherTurn(BranchTurn[Events]):
         super().__init__(state.task, state.seconds, state.step, runtime, make_events)
         self._state = state
 
+    @property
+    def tools(self) -> dict[str, dict[str, Any]]:
+        """Schemas of the researcher's tools by name: the built-in ones and those of the
+        settings.
+        """
+        return researcher_tools(self.context, has_read_all=self.scope.reads_all)
+
+    async def notes(self) -> list[AnyMessage]:
+        """Return the researcher's messages so far, with the texts of results filled in."""
+        return await self.pages.fill_in(results_in_order(self._state.notes))
+
+    def in_view(self, notes: Sequence[AnyMessage]) -> list[AnyMessage]:
+        """Return notes as the model sees them, with the older results shortened."""
+        return shrunk(notes, max(self._state.shrunk, default=0), self._task.text)
+
     def request(self, notes: Sequence[AnyMessage], reminder: str, **fields: Any) -> Request:
         """Return a request to the researcher's model, with the facts of its notes.
 
+        All requests begin with the same prompt, tools and task, so that providers cache them.
         `notes`: its messages so far, with the texts of results filled in; `fields`: further fields
         of the request.
         """
-        request = researcher_request(self._task, self.context, notes, reminder)
-        return request._replace(facts=facts_of_researcher(self._state, notes), **fields)
+        task = self._task
+        context = self.context
+        schemas = self.tools
+        reasons = profile_of("researcher", context).reasons
+        offered = list(schemas)
+        listed = " and ".join(offered[-2:])
+        if len(offered) > 2:
+            listed = ", ".join([*offered[:-2], listed])
+        system = render_prompt(
+            "think_or_act",
+            "system",
+            date=task.date,
+            language=task.language,
+            tools=listed,
+            offered=offered,
+            own_sources=context.own_sources,
+            reasons=reasons,
+            max_iterations=context.limits.max_iterations,
+            max_queries=context.limits.max_queries,
+            documents="" if task.scope.reads_all else task.scope.documents,
+            has_read_all=task.scope.reads_all,
+        )
+        conversation = documents_first([HumanMessage(task.text)], notes)
+        messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
+        tools = [GENERATE_FINDING_SCHEMA]
+        if schemas:
+            tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA]
+            if not reasons:
+                tools.append(THINK_TOOL_SCHEMA)
+        request = Request(
+            "researcher",
+            task.question_id,
+            messages,
+            shortener(task.text),
+            tools,
+            max_tokens=DECISION_TOKENS,
+            facts=facts_of_researcher(self._state, notes),
+        )
+        return request._replace(**fields)
+
+    def disputes_in(self, arguments: Mapping[str, Any]) -> tuple[Dispute, ...]:
+        """Return the disputes that the model declares in the argument `contradictions` of a
+        call.
+        """
+        return declared_disputes(arguments, self._state)
+
+
+def documents_first(task: Sequence[AnyMessage], notes: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return a conversation: the task, then the notes; but if these begin with all documents, the
+    documents come first.
+
+    Conversations that read the same documents then share a prefix, which the provider caches.
+    """
+    first = notes[0] if notes else None
+    if isinstance(first, AIMessage) and any(
+        call["id"] == DOCUMENTS_CALL for call in first.tool_calls
+    ):
+        return [HumanMessage(OPENING), *notes[:2], *task, *notes[2:]]
+    return [*task, *notes]
 
 
 AnyTurn = Turn | BranchTurn[SilentEvents]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 from ..core.library.earlier import EarlierPages
 from ..core.models.resolve import is_extractive
@@ -11,13 +10,13 @@ from ..core.records import tool_names
 from ..core.records.report import Draft
 from ..core.writing.basis import source_texts
 from ..core.writing.examination import Examination
-from ..core.writing.fill_in import Filler
+from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.notes import asked_notes
-from ..core.writing.report import audited_report, end_packets, reader_of, report_messages, unchecked
-from ..core.writing.usual_cost import record_finished
+from ..core.writing.report import audited_report, unchecked
 from ..state import ResearchState, StateUpdate
-from .turn import NodeRuntime, begin_turn
+from .turn import NodeRuntime, Turn, begin_turn
+from .usual_cost import record_finished
 
 
 async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -45,9 +44,9 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             text, foreign = await into_one_language(draft.text, run, context, turn.events)
             notices += foreign
             draft = draft.model_copy(update={"text": text})
-            texts = await source_texts(state.sources, _citable(draft, state), turn.pages)
+            texts = await source_texts(state.sources, _citable(draft, turn), turn.pages)
             examination = Examination(
-                draft, texts, state.sources, filler, run.language_code, _calculations(state)
+                draft, texts, state.sources, filler, run.language_code, _calculations(turn)
             )
             examined = await examination.examine()
             notices += examination.notices
@@ -61,27 +60,29 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     status = "completed_with_gaps" if has_gaps else "completed"
     update = turn.update(status=status, notices=tuple(notices))
     spending = {**state.spending, **turn.spending}
-    state = replace(state, run=update["run"], spending=spending, report=report)
+    turn.apply(run=update["run"], spending=spending, report=report)
     if was_checked:
-        report = await asyncio.to_thread(audited_report, state, examined, texts, filler.failures)
-        state = replace(state, report=report)
-    turn.emit(*end_packets(state, was_checked=was_checked))
-    await record_finished(turn.pages, state, context)
+        report = await asyncio.to_thread(
+            audited_report, turn.state, examined, texts, filler.failures
+        )
+        turn.apply(report=report)
+    delivery = turn.delivery
+    turn.emit(*delivery.end_packets(was_checked=was_checked))
+    await record_finished(turn.pages, turn.state, context)
     await EarlierPages(turn.pages, context).record(state.sources.values())
-    reader = reader_of(context, turn.pages)
-    messages = await asyncio.to_thread(report_messages, state, report, reader)
+    messages = await asyncio.to_thread(delivery.report_messages)
     return {**update, "messages": messages, "report": report}
 
 
-def _citable(draft: Draft, state: ResearchState) -> list[str]:
+def _citable(draft: Draft, turn: Turn) -> list[str]:
     """Return the keys of the sources that the draft cites, then of the others it could cite."""
-    return [*draft.sources, *state.numbers]
+    return [*draft.sources, *turn.state.numbers]
 
 
-def _calculations(state: ResearchState) -> list[str]:
+def _calculations(turn: Turn) -> list[str]:
     """Return the lines that researchers have calculated."""
     lines = list[str]()
-    for action in state.own_actions:
+    for action in turn.state.own_actions:
         if action.tool == tool_names.CALCULATE:
             lines += action.inputs
     return lines

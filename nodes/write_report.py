@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 from ..core.dialogue.conversation import attached_to_question
 from ..core.dialogue.schedule import NOTHING_TO_THINK_OVER
@@ -11,11 +10,10 @@ from ..core.dialogue.transcripts import THOUGHTS_ALONE, mark_withheld
 from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import clean_for_draft, source_list
-from ..core.models.resolve import is_extractive, is_small, profile_of
+from ..core.models.resolve import profile_of
 from ..core.records.report import Draft
-from ..core.writing.basis import deciding_passages
-from ..core.writing.notes import missing_of, research_gaps
-from ..core.writing.report import ReportEvents, draft_message, reader_of
+from ..core.writing.notes import research_gaps
+from ..core.writing.report import ReportEvents
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
@@ -24,9 +22,9 @@ from .turn import NodeRuntime, Turn, begin_turn
 async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the writer's model for the report, stream it, and store it as the draft."""
     turn = await begin_turn(state, runtime)
-    context = turn.context
+    run = turn.state.run
     events = ReportEvents(turn.state, turn.emitter, turn.placement)
-    writer = TextWriter(turn.state, context, events, await _passages(state, turn))
+    writer = TextWriter(turn.basis, turn.context, events, turn.request, await _passages(turn))
     async with turn.paid(events):
         cut = await writer.write()
         events.finish()
@@ -39,26 +37,26 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         # Inside `paid`: if an answer cannot become a draft, a resumed run must not replay it.
         withheld = mark_withheld(state.findings, writer.refused)
         update = turn.update(
-            stop_reason=state.run.stop_reason or cut,
-            not_read=(*state.run.not_read, *attached_to_question(state.messages)),
-            notices=(*state.run.notices, *_notices(writer)),
+            stop_reason=run.stop_reason or cut,
+            not_read=(*run.not_read, *attached_to_question(state.messages)),
+            notices=(*run.notices, *_notices(writer)),
         )
-        state = replace(state, run=update["run"], findings={**state.findings, **withheld})
-        draft = await asyncio.to_thread(_draft, state, events, written)
-        reader = reader_of(context, turn.pages)
-        message = await asyncio.to_thread(draft_message, state, draft, reader, events)
+        turn.apply(run=update["run"], findings={**state.findings, **withheld})
+        draft = await asyncio.to_thread(_draft, turn, events, written)
+        delivery = turn.delivery
+        message = await asyncio.to_thread(delivery.draft_message, draft, events)
     sources = [state.sources[key] for key in draft.streamed_sources]
-    events.stream("\n\n" + source_list(sources, labels(state.run.language_code), reader))
+    listed = source_list(sources, labels(run.language_code), delivery.reader)
+    events.stream("\n\n" + listed)
     return {**update, "draft": draft, "findings": withheld, "messages": [message]}
 
 
-async def _passages(state: ResearchState, turn: Turn) -> str:
+async def _passages(turn: Turn) -> str:
     """Return the passages behind the findings; empty for writers that have no use for them."""
-    context = turn.context
-    if state.run.is_quick or is_small("writer", context) or is_extractive("writer", context):
+    if turn.state.run.is_quick or not turn.is_capable("writer"):
         return ""
-    window = profile_of("writer", context).window
-    return await deciding_passages(state, turn.pages, window)
+    window = profile_of("writer", turn.context).window
+    return await turn.basis.deciding_passages(turn.pages, window)
 
 
 def _notices(writer: TextWriter) -> list[str]:
@@ -72,11 +70,11 @@ def _notices(writer: TextWriter) -> list[str]:
     return [note, *writer.notices]
 
 
-def _draft(state: ResearchState, events: ReportEvents, written: str) -> Draft:
+def _draft(turn: Turn, events: ReportEvents, written: str) -> Draft:
     """Return the draft of a text."""
+    state = turn.state
     text, cited, removed_markers = clean_for_draft(written, state.sources)
-    missing = missing_of(state.run, state.findings.values(), state.memory.values())
-    has_gaps = bool(research_gaps(state) or missing)
+    has_gaps = bool(research_gaps(state) or turn.basis.missing)
     has_gaps |= bool(state.run.stop_reason) or not cited
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
     streamed = dict(sorted(events.citations.cited.items()))

@@ -1,7 +1,7 @@
 """The prompts to models: a Markdown template for each node, with a `system` and a `reminder` block.
 
-`render_prompt` fills in a template; `fence` marks text from models, documents and the web as data.
-The `as_…` functions convert records to the JSON used in prompts.
+This module is the only one: `render_prompt` fills in a template; `fence` and `fenced_knowledge`
+mark text from models, documents and the web as data.
 """
 
 from __future__ import annotations
@@ -9,14 +9,10 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from ..core.records.plan import Element, Fact, Observation
-from ..core.records.sources import Source
 
 _ANGLES = "<＜﹤‹⟨〈˂❮❬"
 _CLOSING = ">＞﹥›⟩〉˃❯❭"
@@ -54,62 +50,10 @@ def fenced_knowledge(*, fence_name: str = "", **parts: Any) -> str:
 
     For `fence_name`, see `fence`.
     """
-    knowledge = _non_empty(parts)
+    knowledge = {name: part for name, part in parts.items() if part}
     if not knowledge:
         return ""
     return fence(json.dumps({"knowledge": knowledge}, ensure_ascii=False), fence_name)
-
-
-def _non_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value}
-
-
-def as_learned(facts: Iterable[Fact], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return facts as JSON entries, numbered from 1, with their sources' numbers, if any."""
-    entries: list[dict[str, Any]] = []
-    for number, fact in enumerate(facts, 1):
-        documents = list(map(numbers.get, fact.sources))
-        document: int | list[int | None] | None = documents
-        if not documents:
-            document = None
-        elif len(documents) == 1:
-            document = documents[0]
-        step = fact.learnings[0].step
-        entries.append({"number": number, "text": fact.text, "document": document, "step": step})
-    return entries
-
-
-def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return sources as JSON entries with date and status, omitting unknown fields."""
-    entries: list[dict[str, Any]] = []
-    for source in sources:
-        entry = {
-            "document": numbers.get(source.key),
-            "title": source.title,
-            "date": source.date,
-            "period": source.period,
-            "is_draft": source.is_draft,
-            "is_superseded": bool(source.superseded_by),
-            "in_force_from": source.in_force_from,
-        }
-        entries.append(_non_empty(entry))
-    return entries
-
-
-def as_gaps(gaps: Iterable[Observation]) -> list[dict[str, Any]]:
-    """Return open questions as JSON entries, numbered from 1."""
-    return [{"number": number, "question": gap.text} for number, gap in enumerate(gaps, 1)]
-
-
-def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:
-    """Return context elements as JSON entries with kind, step and relevance."""
-    entries: list[dict[str, Any]] = []
-    for element in elements:
-        entry = element.model_dump(include={"kind", "content", "relevance"})
-        entry["relevance"] = round(element.relevance, 2)
-        entry["step"] = element.source
-        entries.append(entry)
-    return entries
 
 
 def render_prompt(name: str, block: Literal["system", "reminder"], **values: Any) -> str:

@@ -1,14 +1,18 @@
-"""The tools of researchers and steps, and the search engines under them (`engines/`).
+"""The tools of researchers and steps; the search engines under them are in `engines/`.
 
-Owns searching, opening and reading documents whole as a model or node asks for it: arguments and
-results of tools, when documents are read instead of searched, the format of results for models and
-reading it back, engines and their failures (keys, waits, quotas, HTTP status), objects and MCP
-servers that an app passes in, open copies of papers, which addresses a thread may open and the
-results of opening them, and which words may leave the machine.
+Owns searching, opening and reading documents whole as a model or node asks for it, engines and
+their failures, what an app passes in, which addresses a thread may open, and which words may leave
+the machine. The built-in tools have a private module each.
 
-The tools are `web_search`, `internal_search`, `open_url`, and those that an app passes in
-(`passed`). The code around them: `tool` (types), `offer` (what a role may call), `use` (runs a tool
-within limits), `results` (what the model reads), `disputes` (the form for contradictions). Rules
-for what may leave the machine: `addresses` (pages that may be opened), `redaction` (of queries).
-Start with `tool.py`, then `use.py`.
+Public modules; read `tool` first, then `use`:
+
+- `tool`: arguments, context, allowance and outcome of a tool call
+- `offer`: which tools a role may call, and what a question may search
+- `use`: runs tools within their limits, stores what they find, and reads pages outside of runs
+- `results`: formats results for models, and reads them back
+- `search_round`: one round of searches of a step
+- `redaction`: what the user has said, and which words of a query may be sent
+- `passed`: tools, retrievers and MCP servers that an app passes in
+- `engine`: interface, results and failures of search engines
+- `run_engines`: chooses a run's engines, paces requests to them, and reuses their answers
 """

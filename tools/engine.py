@@ -1,44 +1,21 @@
-"""Search engines: their interface, results and failures, and the base of those with an HTTP API."""
+"""Search engines: their interface, their results and their failures."""
 
 from __future__ import annotations
 
-import html
-import os
-import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from functools import reduce
-from operator import getitem
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from urllib.parse import quote
+from typing import NamedTuple, Protocol
 
-from ..core.concurrency import in_thread
-from ..core.errors import SearchRefused
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.addresses import Unread, parse_address
 from ..core.reading.documents.decode import clean_text, without_controls
-from ..core.reading.policy import Policy, domains_of
+from ..core.reading.policy import Policy
 from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
-from ..core.settings.network import (
-    CONNECT_SHARE,
-    connection_problem,
-    trusted_certificates,
-    usable_proxy,
-)
 from .tool import Hit
 
-if TYPE_CHECKING:
-    import httpx
-
 _NOTICE = "`langchain-community` is being sunset"
-USER_AGENT = "deep-research (research assistant, run by its user)"
-_DEFAULT_WAIT = 1.0
-"""Seconds to wait before a retry if the engine does not say how long."""
 _TITLE_CHARACTERS = 200
 _EXCERPT_CHARACTERS = 2000
 _DAY_CHARACTERS = 10
@@ -49,20 +26,6 @@ OVERSAMPLING = 4
 shown."""
 RETRIEVED = "retrieved:"
 """Address prefix of results that are not web pages."""
-_EXAMPLE = "http://localhost:8888"
-_MOST_RESULTS = 100
-"""Maximum number of results to request; no API here returns more per response."""
-_QUERY_CHARACTERS = 400
-"""Maximum characters of a query with its domains: the limit of Brave, which is the lowest."""
-_NOTHING: Mapping[str, str] = MappingProxyType({})
-_INLINE = re.compile(r"</?(?:jats:)?(?:b|bold|em|i|italic|strong|sub|sup|u)>", re.IGNORECASE)
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\S+)", re.IGNORECASE)
-_READ_DAY: tuple[Callable[[str], datetime], ...] = (
-    datetime.fromisoformat,
-    parsedate_to_datetime,
-    lambda text: datetime.strptime(text, "%b %d, %Y"),
-)
 
 
 @contextmanager
@@ -120,6 +83,12 @@ class EngineFailed(Exception):
         super().__init__(words)
         self.words, self.is_lasting = words, is_lasting
 
+    @classmethod
+    def too_slow(cls, title: str, seconds: float | None = None) -> EngineFailed:
+        """Return the failure for an engine that did not answer in time."""
+        within = "in time" if seconds is None else f"within {seconds:g} s"
+        return cls(f"{title} did not answer {within} (limit search_seconds).")
+
 
 class EngineBlocked(EngineFailed):
     """An engine blocked a query as automated; it must rest before the next request."""
@@ -132,64 +101,6 @@ class EngineBusy(EngineFailed):
         """`is_lasting` applies to the second failure in a row."""
         super().__init__(words, is_lasting=is_lasting)
         self.seconds = seconds
-
-
-def failed_status(title: str, status: int, retry_after: str = "") -> EngineFailed:
-    """Return the failure for an HTTP status other than 200."""
-    seconds = seconds_to_wait(retry_after)
-    if status == 429:
-        return EngineBusy(f"{title} asks for fewer requests (status 429).", seconds)
-    if status >= 500:
-        return EngineBusy(
-            f"{title} reports an error of its own (status {status}).", seconds, is_lasting=True
-        )
-    return EngineFailed(f"{title} refused the search (status {status}).")
-
-
-def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> EngineFailed:
-    """Return the failure for a transport error; `setting`: the environment variable that set the
-    address, if any."""
-    import httpx
-
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
-        return unreachable(title, error, setting)
-    if isinstance(error, httpx.TimeoutException):
-        return too_slow(title)
-    return connection_broke_off(title)
-
-
-def connection_broke_off(title: str) -> EngineBusy:
-    """Return the failure for a connection that ended before the answer was complete."""
-    return EngineBusy(f"{title} broke off the connection.", _DEFAULT_WAIT, is_lasting=True)
-
-
-def unreachable(title: str, error: Exception, setting: str = "") -> EngineFailed:
-    """Return the failure for an engine that accepts no connection."""
-    advice = connection_problem(error, title)
-    if not advice:
-        advice = f"check the network and {setting}" if setting else "check the network"
-    return EngineFailed(f"{title} cannot be reached: {advice}.", is_lasting=True)
-
-
-def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
-    """Return the failure for an engine that did not answer in time."""
-    within = "in time" if seconds is None else f"within {seconds:g} s"
-    return EngineFailed(f"{title} did not answer {within} (limit search_seconds).")
-
-
-def seconds_to_wait(retry_after: str) -> float:
-    """Return the seconds to wait according to a Retry-After header; 1 if it is missing or
-    malformed."""
-    text = retry_after.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        until = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return _DEFAULT_WAIT
-    if not until.tzinfo:
-        until = until.replace(tzinfo=UTC)
-    return max((until - datetime.now(UTC)).total_seconds(), 0.0)
 
 
 def cleaned(found: Sequence[object], most: int) -> list[Found]:
@@ -206,7 +117,7 @@ def cleaned(found: Sequence[object], most: int) -> list[Found]:
         results.append(
             result._replace(
                 title=_clean(result.title, _TITLE_CHARACTERS),
-                address=text_of(result.address),
+                address=result.address if isinstance(result.address, str) else "",
                 excerpt=excerpt.strip(),
                 date=_clean(result.date, _DAY_CHARACTERS),
                 location=_clean(result.location, _EXCERPT_CHARACTERS),
@@ -284,229 +195,3 @@ def _clean(text: object, characters: int) -> str:
         return ""
     visible = clean_text(without_controls(text[: OVERSAMPLING * characters]))
     return " ".join(visible.split())[:characters].rstrip()
-
-
-class ApiRequest(NamedTuple):
-    """One request to an engine's API."""
-
-    path: str = ""
-    """Appended to the address of the API."""
-    params: Mapping[str, str] = _NOTHING
-    body: Mapping[str, Any] | None = None
-    """Sent as JSON by POST; without one, the request is a GET."""
-    headers: Mapping[str, str] = _NOTHING
-
-
-class ApiEngine:
-    """A search engine with an HTTP API; a subclass builds the request and reads the results."""
-
-    name: str
-    title: str
-    parallel: int = 2
-    gap: float = 0.0
-    address: str = ""
-    """Address of the API, without the path; empty if the user has to set it."""
-    address_name: str = ""
-    """Environment variable that overrides the address; `<NAME>_URL` if not set."""
-    key_name: str = ""
-    """Environment variable with the key; empty if the API takes none."""
-    needs_key: bool = True
-    """Whether a missing key is an error."""
-    denial: str = "choose another engine"
-    """Advice to the user if an engine without a key answers with status 401 or 403."""
-    results_at: tuple[str, ...] = ("results",)
-    """Keys that lead to the list of results in an answer."""
-    used_up: str = "credits|quota"
-    """Pattern that matches a refusal if the quota of the key is used up."""
-
-    def __init__(self, context: Context, address: str = "") -> None:
-        """`address`: the API's URL, instead of the environment variable's.
-
-        Raises `SearchRefused` for a missing or malformed key or address.
-        """
-        self.context = context
-        variable = self._variable()
-        self._address = address or os.environ.get(variable, "").strip() or self.address
-        if not self._address:
-            raise SearchRefused(
-                f"{self.title} needs an address: set {variable}, such as {_EXAMPLE}."
-            )
-        # The variable to name if the address is wrong.
-        self._setting = ""
-        if self._address not in (address, self.address):
-            self._setting = variable
-            if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", self._address):
-                example = self.address or _EXAMPLE
-                raise SearchRefused(
-                    f"{variable} must be an address such as {example}, without a password in it."
-                )
-        self.key = ""
-        if self.key_name:
-            self.key = self._read_key()
-
-    def _read_key(self) -> str:
-        """Return the key in the environment; raises `SearchRefused` if it is malformed, or needed
-        and missing."""
-        name = self.key_name
-        key = os.environ.get(name, "").strip()
-        if not key and self.needs_key:
-            raise SearchRefused(
-                f"{self.title} needs a key: set {name}, or start the question with other engines "
-                "(engines)."
-            )
-        if not key.isascii() or not key.isprintable() or " " in key:
-            raise SearchRefused(f"{name} contains characters that no key has: copy the key again.")
-        return key
-
-    @classmethod
-    def is_set_up(cls) -> bool:
-        """Whether the environment has the engine's key, or its address if there is no default."""
-        variable = cls.key_name
-        if not variable and not cls.address:
-            variable = cls._variable()
-        return bool(os.environ.get(variable, "").strip())
-
-    @classmethod
-    def _variable(cls) -> str:
-        return cls.address_name or f"{cls.name.upper()}_URL"
-
-    def request(self, query: str, count: int) -> ApiRequest:
-        """Return the request for `count` results."""
-        raise NotImplementedError
-
-    def results(self, answer: Any) -> Any:
-        """Return the list of results in a parsed JSON answer; raises any error if it is not an
-        answer of this API."""
-        return reduce(getitem, self.results_at, answer)
-
-    def found(self, result: Any) -> Found:
-        """Convert a result; a result for which this raises an error is left out."""
-        raise NotImplementedError
-
-    async def search(self, query: str, count: int) -> list[Found]:
-        """Return at most `count` results, best first; raises `EngineFailed`."""
-        # Importing the client and reading certificates block.
-        return await in_thread(self._search, query, count)
-
-    def _search(self, query: str, count: int) -> list[Found]:
-        import httpx
-
-        request = self.request(query, min(count, _MOST_RESULTS))
-        seconds = self.context.limits.search_seconds
-        options: dict[str, Any] = {
-            **connection_options(self._address),
-            "timeout": httpx.Timeout(seconds, connect=CONNECT_SHARE * seconds),
-            "headers": {"User-Agent": USER_AGENT, **request.headers},
-        }
-        try:
-            with httpx.Client(**options) as http:
-                response = http.request(
-                    "GET" if request.body is None else "POST",
-                    f"{self._address.rstrip('/')}{request.path}",
-                    params=request.params,
-                    json=request.body,
-                )
-        except httpx.HTTPError as error:
-            raise failed_request(self.title, error, self._setting) from None
-        found: list[Found] = []
-        for result in self._read(response)[:count]:
-            with suppress(AttributeError, LookupError, TypeError, ValueError):
-                found.append(self.found(result))
-        return found
-
-    def _read(self, response: httpx.Response) -> list[Any]:
-        """Return the results in an answer; raises `EngineFailed` for a refusal or an answer of
-        something else."""
-        status = response.status_code
-        if status == 200:
-            with suppress(AttributeError, LookupError, TypeError, ValueError, RecursionError):
-                results = self.results(response.json())
-                if isinstance(results, list):
-                    return results
-        # Each failure names the setting to change.
-        title, key = self.title, self.key_name
-        is_used_up = status in (402, 432, 433)
-        if status in (400, 403, 429):
-            is_used_up = bool(re.search(self.used_up, response.text, re.IGNORECASE))
-        if key and is_used_up:
-            reason = (
-                f"The quota of the key for {title} is used up (status {status}): raise it, or "
-                f"change {key}."
-            )
-        elif status in (401, 403) and key:
-            reason = f"{title} rejects the key (status {status}): check {key}."
-        elif status in (401, 403):
-            reason = f"{title} refuses searches (status {status}): {self.denial}."
-        elif status in (400, 422, 429) or status >= 500:
-            raise failed_status(title, status, response.headers.get("Retry-After", ""))
-        else:
-            reason = (
-                f"{title}'s answer (status {status}) is not one of its search API: check "
-                f"{self._variable()}."
-            )
-        raise EngineFailed(reason, is_lasting=True)
-
-
-def connection_options(address: str) -> dict[str, Any]:
-    """Return the options of an `httpx` client that reaches an engine: proxy and certificates. Reads
-    files."""
-    return {"trust_env": False, "proxy": usable_proxy(address), "verify": trusted_certificates()}
-
-
-def with_domains(query: str, context: Context, most: int = _QUERY_CHARACTERS) -> str:
-    """Return the query with `site:` operators for the domains of the settings, if that fits into
-    `most` characters.
-
-    Results are filtered by domain anyway.
-    """
-    allowed = domains_of("domains_allow", context.domains_allow)
-    denied = domains_of("domains_deny", context.domains_deny)
-    parts = [query]
-    if allowed:
-        parts.append(" OR ".join([f"site:{name}" for name in allowed]))
-    parts += [f"-site:{name}" for name in denied]
-    restricted = " ".join(parts)
-    return restricted if len(restricted) <= most else query
-
-
-def sent_domains(setting: str, entries: Sequence[str], most: int) -> list[str] | None:
-    """Return the domains of a setting; None if there are none or over `most`: a subset would change
-    the search."""
-    names = list(domains_of(setting, entries))
-    if not 0 < len(names) <= most:
-        return None
-    if not all("." in name for name in names):
-        return None
-    return names
-
-
-def text_of(value: object) -> str:
-    """Return the value if it is a string, else an empty string."""
-    return value if isinstance(value, str) else ""
-
-
-def plain_text(value: object) -> str:
-    """Return a text without tags and entities, which publishers leave in titles and abstracts."""
-    text = _INLINE.sub("", text_of(value))
-    text = html.unescape(_TAG.sub(" ", text))
-    return " ".join(text.split())
-
-
-def day_of(value: object) -> str:
-    """Return the day (ISO 8601) of a date in ISO 8601, RFC 5322 or as `Jan 31, 2025`; empty for
-    anything else."""
-    for read in _READ_DAY:
-        with suppress(ValueError, OverflowError):
-            return read(text_of(value)).date().isoformat()
-    return ""
-
-
-def doi_address(value: object) -> str:
-    """Return the canonical address of a DOI; empty if the value is not a DOI.
-
-    DOIs are case-insensitive: DOI Handbook, section 2.4, https://doi.org/10.1000/182.
-    """
-    match = _DOI.fullmatch(text_of(value).strip())
-    if not match:
-        return ""
-    return f"https://doi.org/{quote(match[1].lower(), safe='/:;()._-,+')}"

@@ -1,31 +1,31 @@
-"""Which tools a role may call, and the calls of a researcher's model, with a shared prefix that
-providers can cache."""
+"""Which tools a role may call, and what a question may search."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
-from ..core.dialogue.decisions import DECISION_TOKENS
 from ..core.errors import NoSearchTool
 from ..core.library.library import Library
-from ..core.models.request import Request
-from ..core.models.resolve import profile_of
 from ..core.reading.policy import Policy
-from ..core.records.research import Task
-from ..core.settings.context import Context
-from ..prompts import render_prompt
-from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
-from .internal_search import EarlierSearchArguments, InternalSearch, ReadDocuments, documents_first
-from .open_url import OpenUrl, OpenUrlArguments
+from ..core.records.research import Scope
+from ..core.settings.context import Context, engine_name
+from ._internal_search import (
+    EarlierSearchArguments,
+    InternalSearch,
+    ReadDocuments,
+    documents_to_read,
+)
+from ._open_url import OpenUrl, OpenUrlArguments
+from ._web_search import WebSearch, WebSearchArguments
 from .passed import PassedTool, passed_schema, passed_tools
-from .results import shortener
 from .run_engines import choose_engines, choose_retrievers, fallback_engines
 from .tool import ResearchTool, ToolContext, tool_schema
-from .web_search import WebSearch, WebSearchArguments
+
+DOCUMENTS_CALL = "documents"
+"""Id of the call that reads all documents; fixed, so that conversations share a prefix that
+providers cache."""
 
 
 def check_tools(context: Context) -> None:
@@ -50,6 +50,29 @@ def check_tools(context: Context) -> None:
         )
 
 
+def search_scope(context: Context, documents: int) -> Scope:
+    """Return what the question may search; `documents` is the number of indexed ones.
+
+    Reads the index, so it blocks.
+    """
+    after = context.published_after
+    engines = choose_engines(context)
+    return Scope(
+        docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
+        engines=tuple(engine.name for engine in engines),
+        engines_by_default=bool(fallback_engines(context)),
+        retrievers=tuple(map(engine_name, context.retrievers)),
+        domains_allow=context.domains_allow,
+        domains_deny=context.domains_deny,
+        published_after=after.isoformat() if after else "",
+        mix_private=context.mix_private,
+        open_copies=context.open_copies and bool(engines),
+        earlier=context.earlier,
+        documents=Library(context).catalogue(documents),
+        whole=documents_to_read(Library(context), documents, context),
+    )
+
+
 def offered_tools(context: Context, *, has_read_all: bool = False) -> dict[str, type[BaseModel]]:
     """Return the argument classes of the built-in tools by name; `has_read_all`: whether documents
     need no search."""
@@ -72,8 +95,12 @@ def researcher_tools(context: Context, *, has_read_all: bool = False) -> dict[st
     passed = passed_tools(context)
     if passed:
         built_in[OpenUrl.name] = OpenUrlArguments
-    schemas = {name: tool_schema(name, arguments) for name, arguments in built_in.items()}
-    return schemas | {name: passed_schema(tool) for name, tool in passed.items()}
+    schemas: dict[str, dict[str, Any]] = {}
+    for name, arguments in built_in.items():
+        schemas[name] = tool_schema(name, arguments)
+    for name, tool in passed.items():
+        schemas[name] = passed_schema(tool)
+    return schemas
 
 
 def research_tool(name: str, context: Context, tool_context: ToolContext) -> ResearchTool:
@@ -89,45 +116,3 @@ def research_tool(name: str, context: Context, tool_context: ToolContext) -> Res
     if name == InternalSearch.name:
         return InternalSearch(library, context, tool_context, *choose_retrievers(context))
     return OpenUrl(library, context, tool_context)
-
-
-def researcher_request(
-    task: Task, context: Context, notes: Sequence[AnyMessage], reminder: str
-) -> Request:
-    """Return a researcher's request; all begin with the same prompt, tools and task, so that
-    providers cache them."""
-    schemas = researcher_tools(context, has_read_all=task.scope.reads_all)
-    reasons = profile_of("researcher", context).reasons
-    offered = list(schemas)
-    listed = " and ".join(offered[-2:])
-    if len(offered) > 2:
-        listed = ", ".join([*offered[:-2], listed])
-    system = render_prompt(
-        "think_or_act",
-        "system",
-        date=task.date,
-        language=task.language,
-        tools=listed,
-        offered=offered,
-        own_sources=context.own_sources,
-        reasons=reasons,
-        max_iterations=context.limits.max_iterations,
-        max_queries=context.limits.max_queries,
-        documents="" if task.scope.reads_all else task.scope.documents,
-        has_read_all=task.scope.reads_all,
-    )
-    conversation = documents_first([HumanMessage(task.text)], notes)
-    messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
-    tools = [GENERATE_FINDING_SCHEMA]
-    if schemas:
-        tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA]
-        if not reasons:
-            tools.append(THINK_TOOL_SCHEMA)
-    return Request(
-        "researcher",
-        task.question_id,
-        messages,
-        shortener(task.text),
-        tools,
-        max_tokens=DECISION_TOKENS,
-    )

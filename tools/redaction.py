@@ -34,14 +34,15 @@ from ..core.records.research import Run
 from ..core.records.sources import DOCUMENT_SCHEME
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
-from .addresses import Addresses, addresses_in
+from ._addresses import Addresses
 from .engine import RETRIEVED
 from .results import read_results
 from .tool import Outcome
 
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
+_TRAILING = ".,;:!?*_…"
 _EVERYDAY = 6000
 """Number of most common words that `everyday_words` returns."""
-
 _PRIVATE = (DOCUMENT_SCHEME, RETRIEVED)
 """Address prefixes of private content."""
 _SAID = "what the user says"
@@ -69,6 +70,20 @@ async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str
         "has_documents": before["has_documents"] or shows_documents,
     }
     return {SHOWN_RESULTS: note}
+
+
+def addresses_in(text: str) -> list[str]:
+    """Return the distinct web addresses in a text, without trailing punctuation."""
+    addresses: dict[str, None] = {}
+    for address in _ADDRESS.findall(text):
+        # A closing bracket belongs to the address if its opening bracket does, as in names of
+        # encyclopedia articles.
+        while address[-1] in _TRAILING or (
+            address[-1] == ")" and address.count(")") > address.count("(")
+        ):
+            address = address[:-1]
+        addresses[address] = None
+    return list(addresses)
 
 
 async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> None:

@@ -13,7 +13,8 @@ from typing import Any, NotRequired, TypedDict, cast
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from ..core.dialogue.transcripts import is_status_text
-from ..core.evidence.checking.source_text import Windows
+from ..core.evidence.checking.proof import Known
+from ..core.evidence.checking.source_text import SourceText, Windows
 from ..core.evidence.text.similarity import grouped
 from ..core.records import tool_names
 from ..core.settings.limits import Limits
@@ -183,6 +184,18 @@ def results_in(notes: Iterable[AnyMessage]) -> list[Result]:
         if isinstance(note, ToolMessage) and not is_status_text(note.text):
             results += read_results(note.text)
     return results
+
+
+def known_in(notes: Iterable[AnyMessage]) -> dict[int, Known]:
+    """Return the texts of all results in a researcher's notes, by source number."""
+    sources: dict[int, Known] = {}
+    for result in results_in(notes):
+        number = result["document"]
+        about = f"{result['title']} {result.get('date', '')}"
+        known = sources.get(number, Known((), about))
+        texts = (*known.texts, SourceText("", result["text"]))
+        sources[number] = known._replace(texts=texts)
+    return sources
 
 
 def read_results(text: str) -> list[Result]:

@@ -28,10 +28,8 @@ from .engine import (
     Found,
     SearchEngine,
     cleaned,
-    too_slow,
     without_notice,
 )
-from .engines.tavily import Tavily
 from .passed import PassedEngine
 from .tool import Meter, ToolContext
 
@@ -50,6 +48,8 @@ def _built_in() -> dict[str, Callable[[Context], SearchEngine]]:
     name."""
     classes: dict[str, Callable[[Context], SearchEngine]] = {}
     for file in iter_modules(engines.__path__):
+        if file.name.startswith("_"):
+            continue
         module = import_module(f"{engines.__name__}.{file.name}")
         for value in vars(module).values():
             if isinstance(value, type) and getattr(value, "name", "") == file.name:
@@ -108,7 +108,7 @@ async def ask_engine(
                 await _sit_out(engine, pace, end)
                 return await _ask_once(engine, query, count, pace)
         except TimeoutError:
-            raise too_slow(engine.title, seconds) from None
+            raise EngineFailed.too_slow(engine.title, seconds) from None
         finally:
             pace.next_at = loop.time() + engine.gap
 
@@ -247,10 +247,16 @@ def other_engines(context: Context) -> list[SearchEngine]:
     named = {engine.name for engine in choose_engines(context)}
     others: list[SearchEngine] = []
     for name, kind in _BUILT_IN.items():
-        if name not in named and getattr(kind, "is_set_up", bool)():
+        if name not in named and _is_set_up(name):
             with suppress(SearchRefused):
                 others.append(kind(context))
     return others
+
+
+def _is_set_up(name: str) -> bool:
+    """Whether the environment has the key or the address of a built-in engine that needs one."""
+    is_set_up: Callable[[], bool] = getattr(_BUILT_IN[name], "is_set_up", bool)
+    return is_set_up()
 
 
 def load_engines(context: Context) -> None:
@@ -312,7 +318,7 @@ def _shared_instance(name: str) -> BaseRetriever | BaseTool | None:
 
 def _default(context: Context) -> tuple[str, ...]:
     """Return the names of the engines if the settings name none."""
-    if Tavily.is_set_up():
+    if _is_set_up("tavily"):
         return ("tavily",)
     if context.docs or context.retrievers:
         return ()

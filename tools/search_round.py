@@ -20,19 +20,15 @@ from ..core.records.research import Action
 from ..core.records.sources import Source, short_hash, unopened
 from ..core.settings.context import Context, Watch
 from ..core.store.pages import Pages
-from .addresses import Addresses
-from .internal_search import CALL_ID
-from .offer import offered_tools
+from ._addresses import Addresses
+from .offer import DOCUMENTS_CALL, offered_tools
 from .results import results_in
-from .tool import Hit, Meter, Outcome, ToolContext
+from .tool import Hit, Meter, Outcome, ToolContext, sources_of
 from .use import (
     TimeLimit,
     action_of,
     keep,
-    lasting_fault,
-    meter_of,
     shown_use,
-    sources_found,
     use_tool,
 )
 
@@ -71,7 +67,7 @@ class SearchRound:
     @property
     def new(self) -> list[str]:
         """Keys of the sources that are new to the step."""
-        return [key for key in sources_found(*self._outcomes) if key not in self.state.keys]
+        return [key for key in sources_of(self._outcomes) if key not in self.state.keys]
 
     async def do(self, *, is_only: bool = False) -> str:
         """Search, read and store the results; return the failure, empty if there was none.
@@ -107,7 +103,7 @@ class SearchRound:
         run must end."""
         has_found = bool(self.state.keys or self.new)
         faults = [
-            lasting_fault(outcome, self.task, has_found=has_found) for outcome in self._outcomes
+            outcome.lasting_fault(self.task, has_found=has_found) for outcome in self._outcomes
         ]
         if self.has_results or not faults or not all(faults):
             return ""
@@ -128,7 +124,7 @@ class SearchRound:
             earlier,
             is_shared=self._reads_first,
         )
-        call_id = CALL_ID if self._reads_first else self.state.call_id
+        call_id = DOCUMENTS_CALL if self._reads_first else self.state.call_id
         self.notes.append(self.pages.reference(call_id, text_hash))
 
     def _fused(self) -> Outcome:
@@ -195,16 +191,18 @@ class SearchRound:
         call = ({"urls": addresses}, tool_context)
         [opened] = await self._use(tool_names.OPEN_URL, addresses, [call])
         read = {hit.source.key: hit for hit in opened.hits}
-        found = sources_found(*self._outcomes)
+        found = sources_of(self._outcomes)
         outcomes: list[Outcome] = []
         for outcome in self._outcomes:
-            with_passages = tuple(read.get(hit.source.key, hit) for hit in outcome.hits)
-            outcomes.append(outcome._replace(hits=with_passages))
+            with_passages = list[Hit]()
+            for hit in outcome.hits:
+                with_passages.append(read.get(hit.source.key, hit))
+            outcomes.append(outcome._replace(hits=tuple(with_passages)))
         further = tuple(hit for hit in opened.hits if hit.source.key not in found)
         self._outcomes = [*outcomes, opened._replace(hits=further)]
 
     def _meter(self) -> Meter:
-        return meter_of(self.task, {**self.state.spending, **self.events.bill.costs})
+        return Meter.of_task(self.task, {**self.state.spending, **self.events.bill.costs})
 
     def _tool_context(self, meter: Meter, **seen: Any) -> ToolContext:
         return ToolContext(self.pages, self.task.question_id, meter, **seen)
@@ -225,7 +223,7 @@ class SearchRound:
                 for arguments, tool_context in calls
             )
         action = action_of(short_hash(self.task.id, str(turn)), name, inputs, outcomes)
-        self.sources |= sources_found(*outcomes) | unopened(self.sources, action.not_read)
+        self.sources |= sources_of(outcomes) | unopened(self.sources, action.not_read)
         for outcome in outcomes:
             self.failures += [problem.rstrip(".") for problem in outcome.broken]
         self.actions.append(action)

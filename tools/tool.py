@@ -11,10 +11,14 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, BeforeValidator, WithJsonSchema
 
+from ..core.accounts.spending import total
+from ..core.errors import SearchFailed
 from ..core.evidence.text.similarity import distinct
 from ..core.reading.documents.decode import without_controls
-from ..core.records.research import Spent
+from ..core.records import tool_names
+from ..core.records.research import Spent, Task
 from ..core.records.sources import NotRead, Source
+from ..core.settings.limits import Limits
 from ..core.store.pages import Pages
 
 _ACCEPTED = frozenset((
@@ -22,6 +26,8 @@ _ACCEPTED = frozenset((
     "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength",
 ))  # fmt: skip
 """Keywords of JSON Schema that all model servers accept, strict ones included."""
+QUERY_CHARACTERS = 400
+"""Maximum characters of a search query; longer ones are cut at a word."""
 _DEEPEST = 8
 """Maximum depth of a schema, since definitions may be recursive."""
 
@@ -116,6 +122,53 @@ class Meter:
     asked: list[str] = field(default_factory=list)
     """Third parties asked about papers and pages; see `OpenCopies`."""
 
+    @classmethod
+    def of_task(cls, task: Task, spending: Mapping[str, Spent]) -> Meter:
+        """Return a meter with what a task may still use after this spending."""
+        return cls._remaining(task.searches, task.fetches, task.tool_calls, spending)
+
+    @classmethod
+    def of_run(cls, limits: Limits, spending: Mapping[str, Spent]) -> Meter:
+        """Return a meter with what a run may still use after this spending, before it dispatches
+        tasks."""
+        return cls._remaining(
+            limits.max_searches, limits.max_fetches, limits.max_tool_calls, spending
+        )
+
+    @classmethod
+    def _remaining(
+        cls,
+        searches: int | None,
+        fetches: int | None,
+        calls: int | None,
+        spending: Mapping[str, Spent],
+    ) -> Meter:
+        """Return a meter with what these allowances leave after this spending."""
+        used = total(spending)
+
+        def left(allowance: int | None, spent: int) -> int | None:
+            return None if allowance is None else allowance - spent
+
+        return cls(
+            most_searches=left(searches, used.searches),
+            most_fetches=left(fetches, used.fetches),
+            most_calls=left(calls, used.tool_calls),
+        )
+
+    def used_up(self, tool: str) -> str:
+        """Return which allowance of a tool is used up; empty if none is."""
+        if self.most_calls is not None and self.calls >= self.most_calls:
+            return "no tool calls are left (max_tool_calls)"
+        if tool not in tool_names.OURS:
+            return ""
+        if tool == tool_names.OPEN_URL:
+            if self.most_fetches is not None and self.most_fetches <= 0:
+                return "no pages are left to open (max_fetches)"
+            return ""
+        if self.most_searches is not None and self.most_searches <= 0:
+            return "no searches are left (max_searches)"
+        return ""
+
     def spent(self, tool: str) -> Spent:
         """Return the cost of a call of this tool."""
         return Spent(role=tool, searches=self.searches, fetches=self.fetches, tool_calls=self.calls)
@@ -159,6 +212,31 @@ class Outcome(NamedTuple):
     fault: str = ""
     """Why no further search can succeed, in one line that names the setting or cause; empty if one
     might."""
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """The sources found, by key."""
+        return {hit.source.key: hit.source for hit in self.hits}
+
+    def lasting_fault(self, task: Task, *, has_found: bool) -> str:
+        """Return why no search can succeed any more; empty if one can.
+
+        `has_found`: whether the task has results. Raises `SearchFailed` if the run has none yet.
+        """
+        scope = task.scope
+        if not self.fault or scope.docs or scope.earlier or scope.retrievers:
+            return ""
+        if task.cycle == 0 and not has_found:
+            raise SearchFailed(self.fault)
+        return self.fault
+
+
+def sources_of(outcomes: Iterable[Outcome]) -> dict[str, Source]:
+    """Return the sources that several outcomes have found, by key."""
+    sources: dict[str, Source] = {}
+    for outcome in outcomes:
+        sources |= outcome.sources
+    return sources
 
 
 class ResearchTool(Protocol):

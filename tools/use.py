@@ -12,25 +12,26 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from ..core.accounts.spending import total
+from ..core.concurrency import gather_or_cancel
 from ..core.dialogue.transcripts import NOT_RUN
-from ..core.errors import DeepResearchError, SearchFailed, log_failure
+from ..core.errors import DeepResearchError, log_failure
 from ..core.events.call import CallEvents, tool_call_packets, tool_result_packets
 from ..core.events.packets import Placement
 from ..core.events.tracing import traced_tool
 from ..core.masking import Secrets
+from ..core.reading.web_page import WebReader
 from ..core.records import tool_names
-from ..core.records.research import Action, Scope, Spent, Task
-from ..core.records.sources import NotRead, Source, short_hash, text_hash
+from ..core.records.research import Action, Scope
+from ..core.records.sources import NotRead, short_hash, text_hash
 from ..core.settings.context import Context
-from ..core.settings.limits import Limits
 from ..core.store.pages import Pages
-from .addresses import Addresses
+from ._addresses import Addresses
+from ._open_url import WebPages
 from .engine import RETRIEVED
 from .offer import research_tool
 from .redaction import SHOWN_RESULTS, note_shown
 from .results import Result, write_results
-from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
+from .tool import Hit, Meter, Outcome, ResearchTool, ToolContext, ToolFailed, sources_of
 
 logger = logging.getLogger(__name__)
 _NEVER_SENT = (
@@ -108,33 +109,6 @@ async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:
     return await tool.run(checked)
 
 
-def meter_of(task: Task, spending: Mapping[str, Spent]) -> Meter:
-    """Return a meter with what a task may still use after this spending."""
-    return _remaining(task.searches, task.fetches, task.tool_calls, spending)
-
-
-def meter_for_run(limits: Limits, spending: Mapping[str, Spent]) -> Meter:
-    """Return a meter with what a run may still use after this spending, before it dispatches
-    tasks."""
-    return _remaining(limits.max_searches, limits.max_fetches, limits.max_tool_calls, spending)
-
-
-def _remaining(
-    searches: int | None, fetches: int | None, calls: int | None, spending: Mapping[str, Spent]
-) -> Meter:
-    """Return a meter with what these allowances leave after this spending."""
-    used = total(spending)
-
-    def left(allowance: int | None, spent: int) -> int | None:
-        return None if allowance is None else allowance - spent
-
-    return Meter(
-        most_searches=left(searches, used.searches),
-        most_fetches=left(fetches, used.fetches),
-        most_calls=left(calls, used.tool_calls),
-    )
-
-
 async def use_tool(
     name: str,
     arguments: dict[str, Any],
@@ -144,7 +118,7 @@ async def use_tool(
 ) -> Outcome:
     """Run the tool unless its allowance is used up or its arguments contain secrets; raises
     `DeepResearchError`."""
-    reason = used_up(name, tool_context.meter)
+    reason = tool_context.meter.used_up(name)
     if reason:
         logger.warning("%s was not called: %s", name, reason)
         return _not_run(f"{reason}. Write down what was found.")
@@ -169,6 +143,24 @@ def _shown(outcome: Outcome) -> dict[str, Any]:
             {"title": hit.source.title, "address": hit.source.address, "text": hit.excerpt}
         )
     return {"found": found, "problems": list(outcome.problems)}
+
+
+async def read_pages(
+    addresses: Sequence[str], context: Context, tool_context: ToolContext
+) -> list[Hit | NotRead | str]:
+    """Read web pages, as many at once as one call of a tool may open.
+
+    Return for each its hit, or why it was not read: a sentence if it was not requested.
+    """
+    await Addresses(tool_context.pages, tool_context.question_id).allow(addresses)
+    web = WebPages(context, tool_context)
+    most = context.limits.max_open
+    results = list[Hit | NotRead | str]()
+    async with WebReader(context) as reader:
+        for start in range(0, len(addresses), most):
+            batch = addresses[start : start + most]
+            results += await gather_or_cancel(web.read(address, reader) for address in batch)
+    return results
 
 
 async def keep(
@@ -235,7 +227,7 @@ def shown_use(
             failed += [f"{file.path}: {file.reason}" for file in outcome.not_read]
         for outcome in outcomes:
             failed += outcome.broken
-        sources = sources_found(*outcomes).values()
+        sources = sources_of(outcomes).values()
         events.emit(*tool_result_packets(placement, name, sources, failed))
 
 
@@ -264,7 +256,7 @@ def action_of(
         id=action_id,
         tool=name,
         inputs=tuple(inputs),
-        found=tuple(sources_found(*outcomes)),
+        found=tuple(sources_of(outcomes)),
         problems=tuple(problems),
         not_read=tuple(not_read),
         redacted=tuple(redacted),
@@ -273,39 +265,3 @@ def action_of(
         asked=tuple(asked),
         fault=fault,
     )
-
-
-def sources_found(*outcomes: Outcome) -> dict[str, Source]:
-    """Return the sources of the outcomes by key."""
-    sources: dict[str, Source] = {}
-    for outcome in outcomes:
-        for hit in outcome.hits:
-            sources[hit.source.key] = hit.source
-    return sources
-
-
-def lasting_fault(outcome: Outcome, task: Task, *, has_found: bool) -> str:
-    """Return why no search can succeed any more; empty if one can.
-
-    Raises `SearchFailed` if the run has no results yet.
-    """
-    if not outcome.fault or task.scope.docs or task.scope.earlier or task.scope.retrievers:
-        return ""
-    if task.cycle == 0 and not has_found:
-        raise SearchFailed(outcome.fault)
-    return outcome.fault
-
-
-def used_up(tool: str, meter: Meter) -> str:
-    """Return which allowance of the tool is used up; empty if none is."""
-    if meter.most_calls is not None and meter.calls >= meter.most_calls:
-        return "no tool calls are left (max_tool_calls)"
-    if tool not in tool_names.OURS:
-        return ""
-    if tool == tool_names.OPEN_URL:
-        if meter.most_fetches is not None and meter.most_fetches <= 0:
-            return "no pages are left to open (max_fetches)"
-        return ""
-    if meter.most_searches is not None and meter.most_searches <= 0:
-        return "no searches are left (max_searches)"
-    return ""

@@ -17,7 +17,7 @@ from ...core.models.resolve import is_extractive
 from ...core.records.research import Depth, Strategy
 from ...core.settings.context import ROLES, Context, engine_name
 from ...core.store.pages import Pages
-from ...core.writing.usual_cost import usual_cost_at
+from ...nodes.usual_cost import usual_cost_at
 from ...tools.run_engines import choose_engines, fallback_engines
 from ..exports.formats import export_formats
 from ..progress import usual_cost_words

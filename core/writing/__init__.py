@@ -1,8 +1,14 @@
-"""Everything that models write or judge: forms, the report, its language, its check.
+"""What models write and judge for a run: forms, the report, its language, its check.
 
-Owns what several nodes share: forms and filling them in, the facts for the extractive model, the
-report from draft to delivery (input, continuation, check, corrections, packets, audit), its notes
-for the reader (`notes`), the language that is written, and what earlier runs cost.
+Owns what several nodes share: filling in forms, and the report from draft to delivery (input,
+continuation, check, corrections, packets, audit).
 
-Start with `write` for the draft, `examination` for its check, and `fill_in` for forms.
+Public modules; read `write` first for the draft, then `examination` for its check:
+
+- `write`: has models write the report and other prose, and continues what is cut off
+- `basis`: what a report is written from, as models read it
+- `examination`: checks a draft against its sources, and has it corrected
+- `report`: streams and delivers a report, and makes its audit
+- `language`: decides the language of the report, and has other sections rewritten
+- `forms`: the base of forms, and having models fill them in
 """

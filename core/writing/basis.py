@@ -1,32 +1,33 @@
-"""Input of the report's writer: what findings state, passages behind it, the main message."""
+"""What a report is written from: findings, sources and open points, as models are shown them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from ...prompts import fenced_knowledge
+from ...prompts import fence, fenced_knowledge
 from ...state import ResearchState
 from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, mark_withheld
-from ..events.call import final_document
-from ..events.packets import Placement, ReportFraming, Sources
 from ..evidence.checking.source_text import SourceText
-from ..evidence.memory.learned import facts_of, fitting_learnings
-from ..evidence.memory.observations import ResearchMemory, relevance
+from ..evidence.citations.citing import by_number, cited_numbers
+from ..evidence.memory.learned import facts_of
+from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
+from ..evidence.origin import origin_of
+from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import distinct, grouped
 from ..records.plan import Fact, Learning
 from ..records.research import Finding
 from ..records.sources import Source
 from ..store.pages import Pages
+from .notes import missing_of
+from .write import dispute_line
 
 _ANALYSIS = "Analysis, not a source:"
 """Line above the conclusions in the text of a finding."""
 _EARLIER_ANALYSIS = "Earlier analysis, not a source; later findings may overrule it:"
 """Line above the conclusions in a finding for another question of the thread."""
-_MAIN_MESSAGE_TOKENS = 500
-"""Token budget for choosing the most relevant learnings, the first of which replaces a missing main
-message."""
 _PASSAGES_TOKENS = 12_000
 """Maximum length of all passages, in tokens."""
 _PASSAGES_SHARE = 0.25
@@ -35,83 +36,209 @@ _LEARNINGS_PER_SOURCE = (100, 12, 6, 3, 1)
 """Numbers of learnings per source to show passages for, tried in order until all passages fit."""
 _RECALLED_PER_SOURCE = 4
 """Maximum number of passages per source for a follow-up question."""
+_EXTENTS = {
+    "part": "read in part",
+    "excerpt": "only a search excerpt was read",
+    "not opened": "could not be opened, only a search excerpt was read",
+}
+_TITLE = 100
+"""Maximum characters of a source's title."""
 
 
-def findings_for_writer(state: ResearchState, refused: Collection[str] = ()) -> dict[str, Finding]:
-    """Return the thread's findings by id, with the texts that the writer is shown.
+class SourcePassage(NamedTuple):
+    """A passage of a source."""
 
-    Findings that the provider's filter refused are withheld (`refused`: their ids). A step's
-    finding is left out if others state all of it.
-    """
-    findings = {**state.findings, **mark_withheld(state.findings, refused)}
-    # A fact that an earlier question has found too is shown with the current one's findings.
-    own_first = sorted(findings.values(), key=lambda finding: finding.question_id != state.run.id)
-    for finding_id, text in texts_of_steps(state, own_first).items():
-        if text:
-            findings[finding_id] = findings[finding_id].model_copy(update={"numbered": text})
-        else:
-            del findings[finding_id]
-    return findings
+    key: str
+    """Key of the source."""
+    text: str
 
 
-def texts_of_steps(state: ResearchState, findings: Iterable[Finding]) -> dict[str, str]:
-    """Return the texts of steps' findings by id: one cited fact per line, then the conclusions.
+class ReportBasis:
+    """What a thread has found, as the models that write, extend and grade its report read it."""
 
-    What several steps state is only in the text of the first; a text is empty if nothing is left.
-    Findings of researchers, excerpts, withheld findings, and those of steps that learned nothing
-    are left out.
-    """
-    stated = list[tuple[Finding, list[Learning]]]()
-    all_learnings = list[Learning]()
-    for finding in findings:
-        if finding.lists_learnings and not finding.is_withheld:
-            learnings = state.stated_in(finding)
-            stated.append((finding, learnings))
-            all_learnings += learnings
-    facts = facts_of(all_learnings)
-    noticed = ResearchMemory(state.memory.values()).insights()
-    concluded = set[str]()
-    texts = dict[str, str]()
-    for finding, learnings in stated:
-        if not learnings:
-            continue
-        own_ids = {learning.id for learning in learnings}
-        lines = list[str]()
-        conclusions = list[str]()
-        for fact in facts:
-            if fact.learnings[0].id not in own_ids:
-                continue
-            if fact.sources:
-                lines.append(_cited_line(fact, state.sources))
+    def __init__(self, state: ResearchState) -> None:
+        self.state = state
+
+    def findings(self, refused: Collection[str] = ()) -> dict[str, Finding]:
+        """Return the thread's findings by id, with the texts that the writer is shown.
+
+        Findings that the provider's filter refused are withheld (`refused`: their ids). A step's
+        finding is left out if others state all of it.
+        """
+        known = self.state.findings
+        findings = {**known, **mark_withheld(known, refused)}
+        question_id = self.state.run.id
+        # A fact that an earlier question has found too is shown with the current one's findings.
+        own_first = sorted(findings.values(), key=lambda found: found.question_id != question_id)
+        for finding_id, text in self.texts_of_steps(own_first).items():
+            if text:
+                changes = {"numbered": text}
+                findings[finding_id] = findings[finding_id].model_copy(update=changes)
             else:
-                conclusions.append(fact.text)
-        for insight in noticed:
-            # Insights that several steps have in common rest on learnings of each.
-            if not own_ids.isdisjoint(insight.learnings):
-                conclusions.append(insight.text)
-        new = [text for text in dict.fromkeys(conclusions) if text not in concluded]
-        if new:
-            is_current = finding.question_id == state.run.id
-            lines += [_ANALYSIS if is_current else _EARLIER_ANALYSIS, *new]
-            concluded.update(new)
-        texts[finding.id] = "\n".join(lines)
-    return texts
+                del findings[finding_id]
+        return findings
 
+    def texts_of_steps(self, findings: Iterable[Finding]) -> dict[str, str]:
+        """Return the texts of steps' findings by id: one cited fact per line, then the conclusions.
 
-def has_conclusions(state: ResearchState) -> bool:
-    """Whether the thread has conclusions without a source: of a plan's analyses, or insights."""
-    if any(not learning.source for learning in state.learnings.values()):
-        return True
-    return any(noted.kind == "insight" for noted in state.memory.values())
+        What several steps state is only in the text of the first; a text is empty if nothing is
+        left. Findings of researchers, excerpts, withheld findings, and those of steps that learned
+        nothing are left out.
+        """
+        state = self.state
+        stated = list[tuple[Finding, list[Learning]]]()
+        all_learnings = list[Learning]()
+        for finding in findings:
+            if finding.lists_learnings and not finding.is_withheld:
+                learnings = state.stated_in(finding)
+                stated.append((finding, learnings))
+                all_learnings += learnings
+        facts = facts_of(all_learnings)
+        noticed = ResearchMemory(state.memory.values()).insights()
+        concluded = set[str]()
+        texts = dict[str, str]()
+        for finding, learnings in stated:
+            if not learnings:
+                continue
+            own_ids = {learning.id for learning in learnings}
+            lines = list[str]()
+            conclusions = list[str]()
+            for fact in facts:
+                if fact.learnings[0].id not in own_ids:
+                    continue
+                if fact.sources:
+                    lines.append(_cited_line(fact, state.sources))
+                else:
+                    conclusions.append(fact.text)
+            for insight in noticed:
+                # Insights that several steps have in common rest on learnings of each.
+                if not own_ids.isdisjoint(insight.learnings):
+                    conclusions.append(insight.text)
+            new = [text for text in dict.fromkeys(conclusions) if text not in concluded]
+            if new:
+                is_current = finding.question_id == state.run.id
+                lines += [_ANALYSIS if is_current else _EARLIER_ANALYSIS, *new]
+                concluded.update(new)
+            texts[finding.id] = "\n".join(lines)
+        return texts
 
+    @property
+    def has_conclusions(self) -> bool:
+        """Whether the thread has conclusions without a source: of a plan's analyses, or
+        insights.
+        """
+        for learning in self.state.learnings.values():
+            if not learning.source:
+                return True
+        return any(noted.kind == "insight" for noted in self.state.memory.values())
 
-def states_anything(state: ResearchState, finding: Finding) -> bool:
-    """Whether a finding has anything to write about: text, or at least one learning if it is a
-    step's.
-    """
-    if finding.is_withheld or not finding.text:
-        return False
-    return not finding.lists_learnings or bool(state.stated_in(finding))
+    def has_findings(self, refused: Collection[str]) -> bool:
+        """Whether there is anything to write about besides findings that the provider's filter
+        refused (`refused`: their ids).
+        """
+        known = self.state.findings
+        findings = {**known, **mark_withheld(known, refused)}
+        return any(map(self._states_anything, findings.values()))
+
+    def _states_anything(self, finding: Finding) -> bool:
+        """Whether a finding has anything to write about: text, or at least one learning if it is a
+        step's.
+        """
+        if finding.is_withheld or not finding.text:
+            return False
+        return not finding.lists_learnings or bool(self.state.stated_in(finding))
+
+    @property
+    def missing(self) -> list[str]:
+        """What the question asks for and nothing answers."""
+        state = self.state
+        return missing_of(state.run, state.findings.values(), state.memory.values())
+
+    @property
+    def earlier_gaps(self) -> list[str]:
+        """Open questions that earlier questions of the thread have left."""
+        gaps = list[str]()
+        for gap in ResearchMemory(self.state.memory.values()).open_gaps():
+            if gap.question_id != self.state.run.id:
+                gaps.append(gap.text)
+        return gaps
+
+    @property
+    def disputes(self) -> list[str]:
+        """The disputes between the thread's sources, a line each."""
+        numbers = self.state.numbers
+        lines = list[str]()
+        for dispute in ThreadDisputes(self.state).in_thread():
+            lines.append(dispute_line(dispute, numbers))
+        return lines
+
+    @property
+    def described_sources(self) -> str:
+        """Fenced text with a line on each source that findings cite.
+
+        A line has the source's title, date, kind and status.
+        """
+        state = self.state
+        text = "\n".join(finding.numbered or "" for finding in state.findings.values())
+        learned = {learning.source for learning in state.learnings.values()}
+        numbered = by_number(state.sources.values())
+        cited = set(cited_numbers(text, numbered))
+        lines = list[str]()
+        for number, source in sorted(numbered.items()):
+            if number in cited or source.key in learned:
+                lines.append(f"[{number}] {_description(source)}")
+        return fence("\n".join(lines)) if lines else ""
+
+    def known_findings(self, tokens: int) -> str:
+        """Return the question's findings and what was not found, as fenced JSON.
+
+        The findings are shortened to `tokens` in all.
+        """
+        state = self.state
+        findings = [finding for finding in state.own_findings if finding.text]
+        room = tokens * CHARACTERS_PER_TOKEN // max(1, len(findings))
+        shown = list[str]()
+        # The orchestrator's list of gaps may be less precise than those of the researchers.
+        not_found = list(missing_of(state.run, findings, state.memory.values()))
+        for finding in findings:
+            not_found += finding.missing
+            if finding.is_withheld:
+                continue
+            text = finding.numbered or finding.text
+            if len(text) > room:
+                text = cited_sentences(text, room / len(text))
+            shown.append(text)
+        return fenced_knowledge(findings=shown, not_found=list(dict.fromkeys(not_found)))
+
+    async def texts(self, pages: Pages) -> dict[str, list[SourceText]]:
+        """Return the stored texts of the thread's numbered sources, by key."""
+        return await source_texts(self.state.sources, self.state.numbers, pages)
+
+    async def recalled_passages(self, pages: Pages, characters: int) -> list[SourcePassage]:
+        """Return passages of the thread's numbered sources for the current question, a follow-up,
+        best source first.
+
+        Their total length is at most `characters`. The list is empty if no texts are stored.
+        """
+        question = self.state.run.question
+        return await asyncio.to_thread(_passages_on, question, await self.texts(pages), characters)
+
+    async def deciding_passages(self, pages: Pages, window: int) -> str:
+        """Return fenced JSON with the passages behind each source's learnings, and the source's
+        number in the thread.
+
+        They take at most a share of `window` (input tokens of the writer's model). Empty if no
+        texts are stored or fit.
+        """
+        sources = self.state.sources
+        learnings = list[Learning]()
+        for learning in self.state.learnings.values():
+            if learning.source and sources[learning.source].number:
+                learnings.append(learning)
+        by_source = grouped(learnings, lambda learning: learning.source)
+        texts = await source_texts(sources, by_source, pages)
+        room = int(min(_PASSAGES_TOKENS, _PASSAGES_SHARE * window) * CHARACTERS_PER_TOKEN)
+        return await asyncio.to_thread(_fitting_passages, sources, by_source, texts, room)
 
 
 def _cited_line(fact: Fact, sources: Mapping[str, Source]) -> str:
@@ -120,45 +247,29 @@ def _cited_line(fact: Fact, sources: Mapping[str, Source]) -> str:
     return f"{fact.text} [{numbers}]"
 
 
-def framing_packets(state: ResearchState, placement: Placement) -> list[ReportFraming | Sources]:
-    """Return the packets with the report's main message, if anything was learned, and with all
-    sources.
-    """
-    packets: list[ReportFraming | Sources] = []
-    conclusions = _main_conclusions(state)
-    if conclusions:
-        message, *reasons = conclusions
-        packets.append(
-            ReportFraming(placement=placement, main_message=message, reasoning=" ".join(reasons))
-        )
-    # Cited sources first.
-    ordered = sorted(
-        state.sources.values(),
-        key=lambda source: (not source.number, source.number, source.key),
-    )
-    documents = list(map(final_document, ordered))
-    cited = [source.key for source in ordered if source.number]
-    return [*packets, Sources(placement=placement, documents=documents, cited=cited)]
-
-
-def _main_conclusions(state: ResearchState) -> list[str]:
-    """Return the texts from which the report's main message is made; empty if nothing was learned.
-
-    They are the last analysis's conclusions, else the insights, else the fact most relevant to the
-    question.
-    """
-    learnings = state.own_learnings
-    about = state.brief.summary
-    conclusions = thoughts(learnings)
-    if conclusions:
-        last_step = conclusions[-1].step
-        return [conclusion.text for conclusion in conclusions if conclusion.step == last_step]
-    memory = ResearchMemory(state.own_observations)
-    noticed = [insight.text for insight in memory.insights()]
-    if noticed:
-        return sorted(noticed, key=lambda text: -relevance(text, about))
-    relevant = fitting_learnings([learnings], about, _MAIN_MESSAGE_TOKENS)
-    return [learning.text for learning in relevant[:1]]
+def _description(source: Source) -> str:
+    """Return a source's title, date, kind and status."""
+    words = [source.title[:_TITLE]]
+    if source.kind == "web":
+        words.append(urlsplit(source.key).hostname or "")
+    kind = origin_of(source)
+    if kind == "own":
+        words.append("the user's document")
+    elif kind != "other":
+        words.append(kind)
+    words.append(source.date)
+    if source.period:
+        words.append(f"on {source.period}")
+    if source.is_retracted:
+        words.append("retracted")
+    if source.superseded_by:
+        words.append("superseded")
+    if source.is_draft:
+        words.append("draft")
+    if source.in_force_from:
+        words.append(f"in force from {source.in_force_from}")
+    words.append(_EXTENTS.get(source.extent, ""))
+    return "; ".join(filter(None, words))
 
 
 async def source_texts(
@@ -181,27 +292,6 @@ async def source_texts(
             if text:
                 texts[key].append(SourceText(content_hash, text))
     return texts
-
-
-class SourcePassage(NamedTuple):
-    """A passage of a source."""
-
-    key: str
-    """Key of the source."""
-    text: str
-
-
-async def recalled_passages(
-    state: ResearchState, pages: Pages, characters: int
-) -> list[SourcePassage]:
-    """Return passages of the thread's numbered sources for the current question, a follow-up, best
-    source first.
-
-    Their total length is at most `characters`. The list is empty if no texts are stored.
-    """
-    question = state.run.question
-    texts = await source_texts(state.sources, state.numbers, pages)
-    return await asyncio.to_thread(_passages_on, question, texts, characters)
 
 
 def _passages_on(
@@ -227,25 +317,8 @@ def _passages_on(
     return passages
 
 
-async def deciding_passages(state: ResearchState, pages: Pages, window: int) -> str:
-    """Return fenced JSON with the passages behind each source's learnings, and the source's number
-    in the thread.
-
-    They take at most a share of `window` (input tokens of the writer's model). Empty if no texts
-    are stored or fit.
-    """
-    learnings = list[Learning]()
-    for learning in state.learnings.values():
-        if learning.source and state.sources[learning.source].number:
-            learnings.append(learning)
-    by_source = grouped(learnings, lambda learning: learning.source)
-    texts = await source_texts(state.sources, by_source, pages)
-    room = int(min(_PASSAGES_TOKENS, _PASSAGES_SHARE * window) * CHARACTERS_PER_TOKEN)
-    return await asyncio.to_thread(_fitting_passages, state, by_source, texts, room)
-
-
 def _fitting_passages(
-    state: ResearchState,
+    sources: Mapping[str, Source],
     learnings: Mapping[str, Sequence[Learning]],
     texts: Mapping[str, Sequence[SourceText]],
     room: int,
@@ -255,7 +328,7 @@ def _fitting_passages(
     `learnings` and `texts` are by source key; the passages are fenced JSON.
     """
     keys = [key for key in learnings if texts.get(key)]
-    keys.sort(key=lambda key: state.sources[key].number)
+    keys.sort(key=lambda key: sources[key].number)
     for most in _LEARNINGS_PER_SOURCE:
         shown = list[dict[str, Any]]()
         for key in keys:
@@ -264,7 +337,7 @@ def _fitting_passages(
             best = list[int]()
             for learning in learnings[key][:most]:
                 best += windows.best(learning.text, 1)
-            shown.append({"source": state.sources[key].number, "passages": windows.shown(best)})
+            shown.append({"source": sources[key].number, "passages": windows.shown(best)})
         text = fenced_knowledge(passages=shown)
         if len(text) <= room:
             return text

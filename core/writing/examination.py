@@ -29,9 +29,7 @@ from ..records.report import (
     UnitVerdict,
 )
 from ..records.sources import Source
-from .fill_in import Filler
-from .forms import RewriteSentences
-from .judging import (
+from ._judging import (
     SECOND_LOOK,
     Evidence,
     Judgements,
@@ -43,6 +41,7 @@ from .judging import (
     judgement_on_corrected,
     key_of,
 )
+from .forms import Filler, Form
 
 _SENTENCES_PER_CALL = 40
 """Maximum number of sentences to correct in one call."""
@@ -64,6 +63,22 @@ their number."""
 
 _UNSURE = frozenset(WORDS["unsure"].split())
 """Words that make a statement uncertain or limited to some cases."""
+
+
+class RewrittenSentence(Form):
+    """A corrected sentence of the report."""
+
+    number: int
+    """Its number in the list."""
+    text: str
+    """The new sentence with its citations, such as [3]."""
+
+
+class RewriteSentences(Form):
+    """Hand in the sentences."""
+
+    sentences: list[RewrittenSentence]
+    """The sentences that can be corrected."""
 
 
 class Fault(NamedTuple):
@@ -610,10 +625,17 @@ class Examination:
                 passages[proof.source] = self._verifier.at(_joined(proof, proofs))
         return list(passages.values())
 
-    async def judge_parts(self, units: Sequence[ReportUnit]) -> Judgements:
-        """Have a model judge these units without correcting them; return all judgements so far."""
+    async def judge_parts(self, units: Sequence[ReportUnit]) -> dict[ReportUnit, str]:
+        """Have a model judge these units without correcting them; return the verdict on each that
+        it judged (see `UnitOutcome`).
+        """
         await self._judge(units, self._calls_for_draft)
-        return dict(self._judged)
+        verdicts = dict[ReportUnit, str]()
+        for unit in units:
+            judgement = self._judged.get(key_of(unit))
+            if judgement:
+                verdicts[unit] = judgement.verdict
+        return verdicts
 
     async def _rewrite(self, *, is_last: bool) -> None:
         """Have the writer's model correct faulty sentences, once each; judge the changed report."""

@@ -57,36 +57,6 @@ from .examination import Examined
 from .notes import not_read, report_notes, unanswered
 
 
-def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
-    """Return the packets that end a run.
-
-    They are the report if it differs from the streamed draft, notes, audit, and `stop`.
-    `state.progress.turn` must be the turn of the check.
-    """
-    turn = state.progress.turn
-    placement = Placement(turn_index=turn)
-    draft, report = state.draft, state.report
-    assert draft is not None and report is not None
-    packets: list[Packet] = []
-    if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
-        citations = list[ReportCitation]()
-        for number, key in report.keys.items():
-            citations.append(ReportCitation(citation_number=number, document_id=key))
-        text = plain_citations(report.text)
-        packets.append(ReportRevised(placement=placement, content=text, citations=citations))
-    notes = report_notes(state)
-    words = labels(state.run.language_code)
-    above = warning_above(report, words, was_researched=bool(state.sources))
-    if notes or above:
-        packets.append(NotesAdded(placement=placement, notes=notes, above=above))
-    if report.audit:
-        packets.append(ReportAudited(placement=placement, audit=report.audit))
-    if not packets and not was_checked:
-        # Nothing was emitted in this turn.
-        turn -= 1
-    return [*packets, stop_packet(state.run, turn)]
-
-
 class ReportEvents(ProseEvents):
     """Emits and keeps the report as it is streamed, with its citations resolved, across several
     model calls.
@@ -184,93 +154,114 @@ class ReportEvents(ProseEvents):
             self.emit(MessageDelta(placement=self.placement, content=words))
 
 
-def draft_message(
-    state: ResearchState, draft: Draft, reader: str | None, events: ReportEvents
-) -> AIMessage:
-    """Return the draft as a message, with the id under which it was streamed.
+class Delivery:
+    """The delivery of a draft or report to the user: packets, and its message in the conversation.
 
-    `reader`: see `reader_of`.
+    `state` must be as the node leaves it: for the report, with the finished run.
     """
-    thought = events.thoughts.strip() or state.progress.thought
-    message = _message(state, unchecked(draft), reader, DRAFT, thought)
-    return message.model_copy(update={"id": events.message_id})
 
+    def __init__(self, state: ResearchState, context: Context, pages: Pages) -> None:
+        self._state = state
+        self._words = labels(state.run.language_code)
+        self.reader = context.server_address
+        """URL prefix under which the server shows the thread's documents; None or empty as in
+        `links_of`."""
+        if self.reader:
+            thread = quote(pages.thread, safe="")
+            self.reader = f"{self.reader.rstrip('/')}/#/run/{thread}/source/"
 
-def changed_draft_messages(
-    state: ResearchState, draft: Draft, reader: str | None
-) -> list[BaseMessage]:
-    """Return the message with a changed draft, which replaces the old draft's message.
+    def end_packets(self, *, was_checked: bool) -> list[Packet]:
+        """Return the packets that end a run.
 
-    Empty if there is none.
-    """
-    before = _draft_in(state)
-    if before is None:
-        return []
-    thought = str(before.additional_kwargs.get(REASONING, ""))
-    message = _message(state, unchecked(draft), reader, DRAFT, thought)
-    return [message.model_copy(update={"id": before.id})]
+        They are the report if it differs from the streamed draft, notes, audit, and `stop`.
+        `progress.turn` of the state must be the turn of the check.
+        """
+        state = self._state
+        turn = state.progress.turn
+        placement = Placement(turn_index=turn)
+        draft, report = state.draft, state.report
+        assert draft is not None and report is not None
+        packets: list[Packet] = []
+        if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
+            citations = list[ReportCitation]()
+            for number, key in report.keys.items():
+                citations.append(ReportCitation(citation_number=number, document_id=key))
+            text = plain_citations(report.text)
+            packets.append(ReportRevised(placement=placement, content=text, citations=citations))
+        notes = report_notes(state)
+        above = warning_above(report, self._words, was_researched=bool(state.sources))
+        if notes or above:
+            packets.append(NotesAdded(placement=placement, notes=notes, above=above))
+        if report.audit:
+            packets.append(ReportAudited(placement=placement, audit=report.audit))
+        if not packets and not was_checked:
+            # Nothing was emitted in this turn.
+            turn -= 1
+        return [*packets, stop_packet(state.run, turn)]
 
+    def draft_message(self, draft: Draft, events: ReportEvents) -> AIMessage:
+        """Return the draft as a message, with the id under which `events` streamed it."""
+        thought = events.thoughts.strip() or self._state.progress.thought
+        message = self._message(unchecked(draft), DRAFT, thought)
+        return message.model_copy(update={"id": events.message_id})
 
-def _draft_in(state: ResearchState) -> BaseMessage | None:
-    """Return the draft's message in the conversation, if there is one."""
-    for message in reversed(state.messages):
-        if mark_of(message) == DRAFT:
-            return message
-    return None
+    def changed_draft_messages(self, draft: Draft) -> list[BaseMessage]:
+        """Return the message with a changed draft, which replaces the old draft's message.
 
+        Empty if there is none.
+        """
+        before = self._draft_message()
+        if before is None:
+            return []
+        thought = str(before.additional_kwargs.get(REASONING, ""))
+        message = self._message(unchecked(draft), DRAFT, thought)
+        return [message.model_copy(update={"id": before.id})]
 
-def report_messages(state: ResearchState, report: Report, reader: str | None) -> list[BaseMessage]:
-    """Return the update that adds the report to the conversation.
+    def report_messages(self) -> list[BaseMessage]:
+        """Return the update that adds the report to the conversation.
 
-    `state.run` must be the finished run. The report replaces its draft, or comes last if the user
-    has sent messages since the draft.
-    """
-    draft = _draft_in(state)
-    if draft is None:
-        # The run was stored by a version that did not add drafts as messages.
-        return [_message(state, report, reader, "report", state.progress.thought)]
-    message = _message(
-        state, report, reader, "report", str(draft.additional_kwargs.get(REASONING, ""))
-    )
-    if draft is state.messages[-1]:
-        return [message.model_copy(update={"id": draft.id})]
-    return [RemoveMessage(id=str(draft.id)), message]
+        The report replaces its draft, or comes last if the user has sent messages since the draft.
+        """
+        report = self._state.report
+        assert report is not None
+        draft = self._draft_message()
+        if draft is None:
+            # The run was stored by a version that did not add drafts as messages.
+            return [self._message(report, "report", self._state.progress.thought)]
+        thought = str(draft.additional_kwargs.get(REASONING, ""))
+        message = self._message(report, "report", thought)
+        if draft is self._state.messages[-1]:
+            return [message.model_copy(update={"id": draft.id})]
+        return [RemoveMessage(id=str(draft.id)), message]
 
+    def _draft_message(self) -> BaseMessage | None:
+        """Return the draft's message in the conversation, if there is one."""
+        for message in reversed(self._state.messages):
+            if mark_of(message) == DRAFT:
+                return message
+        return None
 
-def _message(
-    state: ResearchState, report: Report, reader: str | None, mark: str, thought: str
-) -> AIMessage:
-    """Return a message of the kind `mark` with the report, notes and sources.
+    def _message(self, report: Report, mark: str, thought: str) -> AIMessage:
+        """Return a message of the kind `mark` with the report, notes and sources.
 
-    `thought` is the model's reasoning.
-    """
-    words = labels(state.run.language_code)
-    cited = report.cited(state.sources)
-    document = write_document(
-        report,
-        cited,
-        report_notes(state),
-        words,
-        bool(state.sources),
-        ThreadDisputes(state).in_report(report),
-        state.sources,
-        reader,
-        state.title,
-    )
-    if not thought:
-        return marked(document, mark)
-    return marked(document, mark, **{REASONING: thought})
-
-
-def reader_of(context: Context, pages: Pages) -> str | None:
-    """Return the URL prefix under which the server shows a thread's documents.
-
-    None or empty as in `links_of`.
-    """
-    address = context.server_address
-    if not address:
-        return address
-    return f"{address.rstrip('/')}/#/run/{quote(pages.thread, safe='')}/source/"
+        `thought` is the model's reasoning.
+        """
+        state = self._state
+        cited = report.cited(state.sources)
+        document = write_document(
+            report,
+            cited,
+            report_notes(state),
+            self._words,
+            bool(state.sources),
+            ThreadDisputes(state).in_report(report),
+            state.sources,
+            self.reader,
+            state.title,
+        )
+        if not thought:
+            return marked(document, mark)
+        return marked(document, mark, **{REASONING: thought})
 
 
 def unchecked(draft: Draft) -> Report:

@@ -9,21 +9,17 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
-from typing import Literal, NamedTuple
-from urllib.parse import urlsplit
+from typing import Any, Literal, NamedTuple, Protocol
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from typing_extensions import override
 
-from ...prompts import fence, fenced_knowledge, render_prompt
-from ...state import ResearchState
+from ...prompts import fence, render_prompt
 from ..dialogue.conversation import text_only
 from ..dialogue.plan_text import split_plan
 from ..dialogue.transcripts import (
-    CHARACTERS_PER_TOKEN,
     Shorten,
     findings_without_call,
-    mark_withheld,
     research_calls,
     stream_broke_off,
     was_cut_off,
@@ -34,8 +30,6 @@ from ..events.call import CallEvents, ProseEvents, SilentEvents
 from ..evidence.checking.proof import Known, with_found_citations
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import plain_prose
-from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
-from ..evidence.origin import origin_of
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
 from ..models.compatible.thoughts import split_thoughts
@@ -43,28 +37,13 @@ from ..models.repetition import without_loop
 from ..models.request import Request
 from ..models.resolve import is_small, without_model
 from ..records.dispute import Dispute
-from ..records.sources import Source
-from ..settings.context import Context
+from ..settings.context import Context, Role
 from ..store.pages import Pages
 from ._continuation import Continuation, join_continuation
-from .basis import findings_for_writer, has_conclusions, source_texts, states_anything
-from .facts import (
-    FACTS_AT_ONCE,
-    SMALL_WRITER_NOTICE,
-    facts_by_topic,
-    facts_of_run,
-    omitted_facts,
-)
-from .notes import missing_of
+from ._fact_lists import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
+from .basis import ReportBasis
 from .report import ReportEvents
 
-_EXTENTS = {
-    "part": "read in part",
-    "excerpt": "only a search excerpt was read",
-    "not opened": "could not be opened, only a search excerpt was read",
-}
-_TITLE = 100
-"""Maximum characters of a source's title."""
 _CUT_OFF = "the report was cut off at the output limit (report_tokens)"
 _UNCITED = "The report cites none of the sources that were read."
 _STANDS_IN = (
@@ -75,6 +54,13 @@ _MOST_CONTINUATIONS = 4
 """How often a report or a finding is continued after it was cut off at the output limit."""
 _LAST_CHARACTERS = 60
 """Number of characters from the end of a text to repeat to the model that continues it."""
+
+
+class MakeRequest(Protocol):
+    """Returns a request to a role's model, with the facts of the run."""
+
+    def __call__(self, role: Role, messages: Sequence[AnyMessage], **fields: Any) -> Request:
+        """`fields`: further fields of the request."""
 
 
 class ReportPart(NamedTuple):
@@ -106,69 +92,6 @@ def first_passages(text: str, share: float) -> str:
     return "\n".join([opening, *kept, closing])
 
 
-def describe_sources(state: ResearchState) -> str:
-    """Return fenced text with a line on each source that findings cite.
-
-    A line has the source's title, date, kind and status.
-    """
-    text = "\n".join(finding.numbered or "" for finding in state.findings.values())
-    learned = {learning.source for learning in state.learnings.values()}
-    numbered = by_number(state.sources.values())
-    cited = set(cited_numbers(text, numbered))
-    lines = list[str]()
-    for number in sorted(numbered):
-        source = numbered[number]
-        if number in cited or source.key in learned:
-            lines.append(f"[{number}] {_description(source)}")
-    return _fenced_lines(lines)
-
-
-def _description(source: Source) -> str:
-    """Return a source's title, date, kind and status."""
-    words = [source.title[:_TITLE]]
-    if source.kind == "web":
-        words.append(urlsplit(source.key).hostname or "")
-    kind = origin_of(source)
-    if kind == "own":
-        words.append("the user's document")
-    elif kind != "other":
-        words.append(kind)
-    words.append(source.date)
-    if source.period:
-        words.append(f"on {source.period}")
-    if source.is_retracted:
-        words.append("retracted")
-    if source.superseded_by:
-        words.append("superseded")
-    if source.is_draft:
-        words.append("draft")
-    if source.in_force_from:
-        words.append(f"in force from {source.in_force_from}")
-    words.append(_EXTENTS.get(source.extent, ""))
-    return "; ".join(filter(None, words))
-
-
-def known_findings(state: ResearchState, tokens: int) -> str:
-    """Return the question's findings and what was not found, as fenced JSON.
-
-    The findings are shortened to `tokens` in all.
-    """
-    findings = [finding for finding in state.own_findings if finding.text]
-    room = tokens * CHARACTERS_PER_TOKEN // max(1, len(findings))
-    shown = list[str]()
-    # The orchestrator's list of gaps may be less precise than those of the researchers.
-    not_found = list(missing_of(state.run, findings, state.memory.values()))
-    for finding in findings:
-        not_found += finding.missing
-        if finding.is_withheld:
-            continue
-        text = finding.numbered or finding.text
-        if len(text) > room:
-            text = cited_sentences(text, room / len(text))
-        shown.append(text)
-    return fenced_knowledge(findings=shown, not_found=list(dict.fromkeys(not_found)))
-
-
 def _fenced_lines(lines: Sequence[str]) -> str:
     """Return fenced text with these lines; an empty text if there are none."""
     return fence("\n".join(lines)) if lines else ""
@@ -178,17 +101,27 @@ class TextWriter:
     """Has the writer's model write the report of a run; continues answers that are cut off."""
 
     def __init__(
-        self, state: ResearchState, context: Context, events: ReportEvents, passages: str
+        self,
+        basis: ReportBasis,
+        context: Context,
+        events: ReportEvents,
+        make_request: MakeRequest,
+        passages: str,
     ) -> None:
-        """`passages` is fenced text with the passages behind the findings, or empty."""
-        self._state = state
+        """`make_request` adds the facts of the run to a request.
+
+        `passages` is fenced text with the passages behind the findings, or empty.
+        """
+        self._basis = basis
+        self._state = basis.state
         self._context = context
         self._events = events
+        self._make_request = make_request
         self._passages = passages
         self._is_quick = self._state.run.is_quick
         self._facts: dict[str, list[str]] = {}
         if is_small("writer", self._context) and not self._is_quick:
-            self._facts = facts_by_topic(self._state)
+            self._facts = facts_by_topic(self._basis)
         self._is_answered = False
         # A broken stream is continued once; a quick answer is never continued.
         self._has_broken = self._is_quick
@@ -233,9 +166,9 @@ class TextWriter:
         text = without_loop(plain_prose(text, known))
         if not known or cited_numbers(text, known):
             return text
-        if not self._is_quick and not self._has_findings:
+        if not self._is_quick and not self._basis.has_findings(self.refused):
             return text
-        texts = await source_texts(self._state.sources, self._state.numbers, pages)
+        texts = await self._basis.texts(pages)
         shown = dict[int, Known]()
         for number, source in known.items():
             shown[number] = Known(texts[source.key], f"{source.title} {source.date}")
@@ -366,11 +299,9 @@ class TextWriter:
         return text_only(messages[:opening])
 
     def _writer_request(self, messages: Sequence[AnyMessage], shorten: Shorten) -> Request:
-        return Request(
+        return self._make_request(
             "writer",
-            self._state.run.id,
             messages,
-            facts=facts_of_run(self._state, self._context),
             shorten=shorten,
             max_tokens=self._context.limits.report_tokens,
             is_long=True,
@@ -383,7 +314,7 @@ class TextWriter:
         """
         state = self._state
         run = state.run
-        findings = findings_for_writer(state, self.refused)
+        findings = self._basis.findings(self.refused)
         system = render_prompt(
             "write_report",
             "system",
@@ -407,6 +338,7 @@ class TextWriter:
         return self._writer_request(messages, first_passages if run.is_quick else cited_sentences)
 
     def _reminder(self, part: ReportPart, draft: str, passages: str) -> str:
+        basis = self._basis
         state = self._state
         run = state.run
         # The plan may have been adapted since it was shown.
@@ -418,14 +350,6 @@ class TextWriter:
         summary = state.brief.summary
         if summary.strip() == run.question:
             summary = ""
-        missing = missing_of(run, state.findings.values(), state.memory.values())
-        earlier_gaps = list[str]()
-        for gap in ResearchMemory(state.memory.values()).open_gaps():
-            if gap.question_id != run.id:
-                earlier_gaps.append(gap.text)
-        disputes = list[str]()
-        for dispute in ThreadDisputes(state).in_thread():
-            disputes.append(dispute_line(dispute, state.numbers))
         return render_prompt(
             "write_report",
             "reminder",
@@ -434,25 +358,19 @@ class TextWriter:
             last_words=last_words(draft),
             request=run.question,
             stop_reason=run.stop_reason,
-            has_findings=self._has_findings,
+            has_findings=basis.has_findings(self.refused),
             is_quick=run.is_quick,
             assumptions=run.assumptions,
             plan=plan,
             requirements=requirements,
-            has_analysis=has_conclusions(state),
+            has_analysis=basis.has_conclusions,
             summary=summary,
             passages=passages,
-            sources=describe_sources(state),
-            gaps=_fenced_lines(missing),
-            earlier_gaps=_fenced_lines(earlier_gaps),
-            contradictions=_fenced_lines(disputes),
+            sources=basis.described_sources,
+            gaps=_fenced_lines(basis.missing),
+            earlier_gaps=_fenced_lines(basis.earlier_gaps),
+            contradictions=_fenced_lines(basis.disputes),
         )
-
-    @property
-    def _has_findings(self) -> bool:
-        """Whether the research has found anything to write about."""
-        findings = {**self._state.findings, **mark_withheld(self._state.findings, self.refused)}
-        return any(states_anything(self._state, finding) for finding in findings.values())
 
 
 class WrittenText(NamedTuple):

@@ -17,7 +17,6 @@ from ...core.dialogue.transcripts import (
     missing_in,
     read_calls,
     results_for,
-    results_in_order,
 )
 from ...core.events.call import CallEvents, researcher_failed
 from ...core.events.packets import ResearchAgentStart, ResearchAgentTitle
@@ -26,15 +25,11 @@ from ...core.records import tool_names
 from ...core.records.branches import BranchUpdate, ResearcherState, ToolRequest
 from ...core.records.research import Action, Ending
 from ...core.settings.context import Context
-from ...core.settings.limits import Limits
-from ...core.store.pages import Pages
 from ...prompts import render_prompt
-from ...tools.control import calculated
-from ...tools.disputes import declared_disputes
-from ...tools.internal_search import CALL_ID
-from ...tools.offer import researcher_tools
+from ...tools.offer import DOCUMENTS_CALL
 from ...tools.passed import load_servers
 from ...tools.results import shrunk
+from ..control import calculated
 from ..turn import NodeRuntime, ResearcherTurn
 
 _MOST_SHRINKS = 2
@@ -56,17 +51,17 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         has_failed = bool(state.reason and not state.numbered)
         ended: Ending = "failed" if has_failed else "partial"
         return {"ended": ended, "reason": reason, "request": None}
-    offered = researcher_tools(context, has_read_all=task.scope.reads_all)
+    offered = turn.tools
     if task.scope.reads_all and not state.notes:
         # All documents are read before the first call of the model.
-        asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=CALL_ID)
+        asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=DOCUMENTS_CALL)
         arguments = {"documents": [*task.scope.whole]}
-        request = ToolRequest(id=CALL_ID, tool=asked["name"], arguments=arguments)
+        request = ToolRequest(id=DOCUMENTS_CALL, tool=asked["name"], arguments=arguments)
         return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
     if not offered:
         # All documents have been read, and there is nothing else to search.
         return {"ended": "done", "request": None}
-    shortenings, notes = await _in_view(state, context.limits, turn.pages)
+    shortenings, notes = await _in_view(state, turn)
     left = seconds_left(context.limits, state.seconds)
     reply = await turn.attempt(_ask(state, notes, turn), left)
     step = state.step
@@ -115,7 +110,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         update |= {
             "ended": "done",
             "missing": missing_in(declared) or (),
-            "contradictions": declared_disputes(declared, state),
+            "contradictions": turn.disputes_in(declared),
         }
     return update
 
@@ -134,22 +129,21 @@ def _limit(state: ResearcherState, context: Context) -> str:
 
 
 async def _in_view(
-    state: ResearcherState, limits: Limits, pages: Pages
+    state: ResearcherState, turn: ResearcherTurn[CallEvents]
 ) -> tuple[tuple[int, ...], list[AnyMessage]]:
     """Return the new value of `state.shrunk`, and the notes as the model sees them.
 
     Older results may be shortened.
     """
-    topic = state.task.text
-    notes = await pages.fill_in(results_in_order(state.notes))
+    notes = await turn.notes()
     shrunk_before = max(state.shrunk, default=0)
-    seen = shrunk(notes, shrunk_before, topic)
+    seen = turn.in_view(notes)
     # The newest search or page is never shortened.
     newest = _newest_search(notes)
     may_shrink = newest > shrunk_before and len(state.shrunk) < _MOST_SHRINKS
-    if not may_shrink or estimated_tokens(seen) <= limits.results_tokens:
+    if not may_shrink or estimated_tokens(seen) <= turn.context.limits.results_tokens:
         return state.shrunk, seen
-    return (*state.shrunk, newest), shrunk(notes, newest, topic)
+    return (*state.shrunk, newest), shrunk(notes, newest, state.task.text)
 
 
 def _newest_search(notes: Sequence[AnyMessage]) -> int:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from ...core.accounts.spending import seconds_left
-from ...core.dialogue.transcripts import results_in_order
 from ...core.events.call import SilentEvents
 from ...core.records import tool_names
 from ...core.records.branches import BranchUpdate, ResearcherState
 from ...core.records.sources import unopened
 from ...tools.passed import load_servers
-from ...tools.results import results_in, shrunk
-from ...tools.tool import ToolContext
+from ...tools.results import results_in
+from ...tools.tool import Meter, ToolContext
 from ...tools.use import (
     TimeLimit,
     action_of,
     keep,
-    lasting_fault,
-    meter_of,
     shown_use,
-    sources_found,
     use_tool,
 )
 from ..turn import NodeRuntime, ResearcherTurn
@@ -30,7 +26,7 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     assert request is not None
     turn = ResearcherTurn(state, runtime, SilentEvents)
     await load_servers(turn.context)
-    meter = meter_of(task, state.spending)
+    meter = Meter.of_task(task, state.spending)
     limits = turn.context.limits
     left = TimeLimit(seconds_left(limits, state.seconds), "researcher_seconds_hard")
     time = min(TimeLimit(limits.tool_seconds, "tool_seconds"), left)
@@ -38,8 +34,7 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     use = shown_use(turn.events, turn.placement, request.tool, request.inputs, task.scope, [meter])
     async with turn.paid():
         with use as outcomes:
-            notes = await turn.pages.fill_in(results_in_order(state.notes))
-            earlier = results_in(shrunk(notes, max(state.shrunk, default=0), task.text))
+            earlier = results_in(turn.in_view(await turn.notes()))
             # The first excerpt of a page is the reason why the model opened it.
             excerpts = {result["address"]: result["text"] for result in reversed(earlier)}
             tool_context = ToolContext(
@@ -48,13 +43,13 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
             outcome = await use_tool(
                 request.tool, request.arguments, turn.context, tool_context, time
             )
-            sources = sources_found(outcome)
+            sources = outcome.sources
             new = [key for key in sources if key not in state.numbered]
             numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
             reference = await keep(
                 outcome, numbers, turn.pages, task.question_id, earlier, is_shared=reads_all
             )
-            fault = lasting_fault(outcome, task, has_found=bool(state.numbered))
+            fault = outcome.lasting_fault(task, has_found=bool(state.numbered))
             outcomes.append(outcome)
     iteration = state.iteration
     if not reads_all:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 from typing_extensions import override
 
 from ...core.concurrency import Failed
-from ...core.dialogue.transcripts import count_withheld, missing_in, results_in_order, was_cut_off
+from ...core.dialogue.transcripts import count_withheld, missing_in, was_cut_off
 from ...core.errors import ModelFailed, RunFailed
 from ...core.events.call import document
 from ...core.events.log import Emitter
@@ -29,15 +30,14 @@ from ...core.models.resolve import is_small, without_model
 from ...core.records.branches import BranchUpdate, ResearcherState, assignment_of
 from ...core.records.dispute import Dispute
 from ...core.records.research import Finding
-from ...core.writing.facts import known_from, with_other_sources
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render_prompt
-from ...tools.disputes import declared_disputes
-from ...tools.excerpts import keep_excerpts
-from ...tools.offer import researcher_tools
-from ...tools.results import results_in, shrunk
+from ...tools.results import known_in
+from ..excerpts import keep_excerpts
 from ..turn import NodeRuntime, ResearcherTurn
 
+_MOST_OTHERS = 3
+"""Maximum number of quotations of uncited sources to add to a small model's text."""
 _NOTHING_CONSULTED = "it consulted no source"
 _UNCITED = "its model cited no source, so quotations replace its text"
 _CUT_OFF = "it was cut off at the output limit (finding_tokens)"
@@ -89,8 +89,8 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     fault = _CUT_OFF if was_cut else ""
     is_by_small_model = is_small("researcher", context)
     if known and not was_cut and not cited_numbers(text, known):
-        notes = await turn.pages.fill_in(results_in_order(state.notes))
-        text = await asyncio.to_thread(with_found_citations, text, known_from(results_in(notes)))
+        notes = await turn.notes()
+        text = await asyncio.to_thread(with_found_citations, text, known_in(notes))
         # Small models that cite nothing do not cite on a second request either.
         if not is_by_small_model and not cited_numbers(text, known):
             text = await ask_to_cite(request, text, known, context, turn.events)
@@ -104,7 +104,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
             if not cited_numbers(text, known):
                 raise ModelFailed(_UNCITED)
     if is_by_small_model and not fault and cited_numbers(text, known):
-        text = with_other_sources(text, await _quoted(request, turn), known)
+        text = _with_other_sources(text, await _quoted(request, turn), known)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     documents = [document(state.sources[key]) for key in cited]
     turn.emit(
@@ -124,6 +124,21 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
         seconds=turn.seconds,
         actions=tuple(state.actions),
     )
+
+
+def _with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
+    """Append quotations from sources that a list of facts does not cite.
+
+    Small models overlook a second source. `quoted` is the same text as written by the extractive
+    model, one quotation per line; `known` are source numbers.
+    """
+    cited_in_text = {*cited_numbers(text, known)}
+    others = list[str]()
+    for line in quoted.split("\n"):
+        cited = cited_numbers(line, known)
+        if cited and cited_in_text.isdisjoint(cited) and not line.startswith("|"):
+            others.append(line)
+    return "\n".join([text, *others[:_MOST_OTHERS]])
 
 
 def _states_figures(text: str) -> bool:
@@ -148,9 +163,8 @@ async def _ask_twice(
     task = state.task
     context = turn.context
     is_by_small_model = is_small("researcher", context)
-    notes = await turn.pages.fill_in(results_in_order(state.notes))
-    notes = shrunk(notes, max(state.shrunk, default=0), task.text)
-    has_tools = bool(researcher_tools(context, has_read_all=task.scope.reads_all))
+    notes = turn.in_view(await turn.notes())
+    has_tools = bool(turn.tools)
     declared = tuple[str, ...]()
     disputed = tuple[Dispute, ...]()
     for again in (False, True):
@@ -175,7 +189,7 @@ async def _ask_twice(
         reply = await ask_for_prose(request, context, turn.events)
         for call in reply.message.tool_calls[:1]:
             declared = missing_in(call["args"]) or declared
-            disputed = declared_disputes(call["args"], state) or disputed
+            disputed = turn.disputes_in(call["args"]) or disputed
         if reply.message.text.strip():
             return request, reply, declared, disputed
     raise ModelFailed("its model wrote nothing")

@@ -13,9 +13,16 @@ from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import Iteration, Learning
-from ...core.writing.forms import RecordAnalysis
-from ..step_turn import StepTurn, judgement_in, knowledge_of, observed_in
+from ..step_forms import Judged
+from ..step_turn import StepTurn
 from ..turn import NodeRuntime
+
+
+class RecordAnalysis(Judged):
+    """Hand in your conclusions and your judgement of them."""
+
+    statements: list[str]
+    """The conclusions, one sentence each; no new facts."""
 
 
 async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
@@ -24,7 +31,8 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     They become learnings without a source, which the report may not cite.
     """
     task = state.task
-    turn = StepTurn(state, runtime)
+    # An analysis is the only iteration of its step.
+    turn = StepTurn(replace(state, iteration=1), runtime)
     context = turn.context
     turn.emit(
         step_started(task.step, turn.tab),
@@ -36,7 +44,7 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
             "orchestrator",
             "analyze",
             [HumanMessage(task.text)],
-            knowledge=knowledge_of(state, context.limits),
+            knowledge=turn.work.knowledge,
             question=task.question,
         )
     )
@@ -76,6 +84,6 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         **update,
         "iterations": [iteration],
         "learnings": learnings,
-        "memory": observed_in(form, replace(state, iteration=1), learnings, score),
-        "judged": judgement_in(form),
+        "memory": turn.work.observed(form, learnings, score),
+        "judged": form.judgement,
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from langchain_core.messages import AnyMessage
 
 from ...core.concurrency import Failed
@@ -11,12 +9,10 @@ from ...core.dialogue.decisions import allowance_used_up
 from ...core.events.call import activity, step_started
 from ...core.records import tool_names
 from ...core.records.branches import PLAN_TIME_OVER, BranchUpdate, StepState
-from ...core.settings.context import Context
-from ...core.writing.forms import RecordRound
-from ...tools.internal_search import CALL_ID
-from ...tools.offer import offered_tools
-from ...tools.use import meter_of, used_up
-from ..step_turn import StepTurn, ask_round, form_as_call, new_queries
+from ...tools.offer import DOCUMENTS_CALL
+from ...tools.tool import Meter
+from ..step_forms import RecordRound
+from ..step_turn import StepTurn
 from ..turn import NodeRuntime
 
 
@@ -28,11 +24,10 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
     """
     task = state.task
     turn = StepTurn(state, runtime)
-    context = turn.context
     if not state.iteration:
         turn.emit(step_started(task.step, turn.tab))
     reads_first = task.scope.reads_all and not state.iteration
-    reason = _limit(state, context, reads_first=reads_first)
+    reason = _limit(state, turn, reads_first=reads_first)
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
     turn.emit(activity("search", task.question, turn.placement, task.step.title))
@@ -41,10 +36,10 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
         return {**update, "queries": state.next_queries}
     if reads_first:
         # All documents are read before the model is asked, so the form is empty.
-        message = form_as_call(RecordRound(), CALL_ID)
+        message = RecordRound().as_call(DOCUMENTS_CALL)
         return {**update, "queries": (task.step.title,), "notes": [[message]]}
     # All results have been studied, so the form asks for queries only.
-    form = await turn.in_time(ask_round(replace(state, has_results=False), turn, turn.filler))
+    form = await turn.in_time(turn.work.ask_for_queries())
     update |= {
         "failures": turn.filler.failures,
         "seconds": turn.seconds,
@@ -53,25 +48,25 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
     if isinstance(form, Failed):
         return {**update, "is_over": True, "ended": "partial", "reason": form.reason}
     if form:
-        queries = new_queries(form.next_queries, state, context.limits.max_queries)
+        queries = turn.work.new_queries(form)
     else:
         # Even if the title was searched before: its results may not have been read.
         queries = (task.step.title,)
         form = RecordRound(next_queries=[task.step.title])
     notes = list[AnyMessage]()
     if queries:
-        notes.append(form_as_call(form, f"{task.id}-{state.iteration + 1}"))
+        notes.append(form.as_call(f"{task.id}-{state.iteration + 1}"))
     return {**update, "queries": queries, "is_over": not queries, "notes": [notes]}
 
 
-def _limit(state: StepState, context: Context, *, reads_first: bool) -> str:
+def _limit(state: StepState, turn: StepTurn, *, reads_first: bool) -> str:
     """Return the limit that ends the step, in words; empty if none is reached."""
     task = state.task
-    searches = list(offered_tools(context, has_read_all=task.scope.reads_all))
+    searches = turn.branch_tools
     if tool_names.OPEN_URL in searches:
         searches.remove(tool_names.OPEN_URL)
     tool = tool_names.READ_DOCUMENTS if reads_first else searches[0]
     if state.seconds >= task.seconds:
         return PLAN_TIME_OVER
     reason = allowance_used_up(task, state.spending)
-    return reason or used_up(tool, meter_of(task, state.spending))
+    return reason or Meter.of_task(task, state.spending).used_up(tool)

@@ -8,18 +8,9 @@ from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import Iteration, Verdict
-from ...core.writing.forms import RecordRound
-from ...tools.offer import offered_tools
 from ...tools.results import results_in
-from ..step_turn import (
-    StepTurn,
-    ask_round,
-    form_as_call,
-    judgement_in,
-    learned_in,
-    new_queries,
-    observed_in,
-)
+from ..step_forms import RecordRound
+from ..step_turn import StepTurn
 from ..turn import NodeRuntime
 
 _MOST_UNPRODUCTIVE = 2
@@ -41,7 +32,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     failed: Failed | None = None
     verdicts = list[Verdict]()
     if state.has_results:
-        answer = await turn.in_time(ask_round(state, turn, turn.filler))
+        answer = await turn.in_time(turn.work.ask_round())
         if isinstance(answer, Failed):
             failed = answer
         else:
@@ -56,7 +47,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         if not is_extractive("researcher", context):
             completeness = form.completeness
     filled_in = form or RecordRound()
-    learned = learned_in(filled_in, state, shown)
+    learned = turn.work.learned(filled_in, shown)
     known = {**state.learnings, **learned.learnings}
     score = confidence(
         task.step.task, list(known.values()), state.sources, state.iteration, completeness
@@ -70,8 +61,8 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         verdicts=tuple(verdicts),
     )
     turn.emit(*iteration_packets(task.step.id, iteration, known, turn.placement))
-    queries = new_queries(filled_in.next_queries, state, limits.max_queries)
-    can_search = bool(offered_tools(context, has_read_all=task.scope.reads_all))
+    queries = turn.work.new_queries(filled_in)
+    can_search = bool(turn.branch_tools)
     has_nothing_next = not can_search
     if form and not queries and not form.open_next:
         has_nothing_next = True
@@ -98,9 +89,9 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     if is_unproductive and not (is_over or state.failures or turn.filler.failures):
         update["reason"] = _NOTHING_NEW
     if form:
-        update["notes"] = [[form_as_call(form, f"{task.id}-{state.iteration + 1}")]]
-        update["judged"] = judgement_in(form)
-        observed = observed_in(form, state, learned.learnings, score)
+        update["notes"] = [[form.as_call(f"{task.id}-{state.iteration + 1}")]]
+        update["judged"] = form.judgement
+        observed = turn.work.observed(form, learned.learnings, score)
         update["memory"] = {**learned.memory, **observed}
     if failed:
         update |= {"is_over": True, "ended": "partial", "reason": failed.reason}

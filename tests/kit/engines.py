@@ -22,7 +22,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from deep_research.tools.engine import ApiEngine, EngineFailed, Found, SearchEngine
+from deep_research.tools.engine import EngineFailed, Found, SearchEngine
+from deep_research.tools.engines._api import ApiEngine
 from deep_research.tools.engines.brave import Brave
 from deep_research.tools.engines.crossref import Crossref
 from deep_research.tools.engines.europepmc import EuropePMC

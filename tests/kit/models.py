@@ -34,13 +34,18 @@ from typing_extensions import override
 
 from deep_research.core.dialogue.transcripts import CHARACTERS_PER_TOKEN
 from deep_research.core.evidence.checking.quantities import plain_figures
-from deep_research.core.writing import forms
+from deep_research.core.writing._judging import JudgeUnits
+from deep_research.core.writing.examination import RewriteSentences
 from deep_research.core.writing.forms import Form, form_name, form_schema
-from deep_research.tools.control import (
-    GENERATE_FINDING_SCHEMA,
-    RESEARCH_AGENT_SCHEMA,
-    THINK_TOOL_SCHEMA,
-)
+from deep_research.nodes.control import GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
+from deep_research.nodes.cross_check import RecordContradictions
+from deep_research.nodes.digest import UpdatePlan
+from deep_research.nodes.orchestrate import RESEARCH_AGENT_SCHEMA
+from deep_research.nodes.plan_steps import MakePlan
+from deep_research.nodes.step.analyze import RecordAnalysis
+from deep_research.nodes.step.evaluate import UpdateStep
+from deep_research.nodes.step_forms import RecordRound
+from deep_research.nodes.summarize import RecordSummary
 from deep_research.tools.tool import tool_schema
 
 Answer: TypeAlias = str | AIMessage | Exception
@@ -519,8 +524,8 @@ BROKEN: dict[str, str] = {
 
 
 _HANDED_IN: tuple[type[Form], ...] = (
-    *(forms.MakePlan, forms.RecordSummary, forms.RecordRound, forms.UpdateStep, forms.UpdatePlan),
-    *(forms.RecordAnalysis, forms.RecordContradictions, forms.JudgeUnits, forms.RewriteSentences),
+    *(MakePlan, RecordSummary, RecordRound, UpdateStep, UpdatePlan),
+    *(RecordAnalysis, RecordContradictions, JudgeUnits, RewriteSentences),
 )
 FORM_CLASSES: dict[str, type[Form]] = {form_name(form): form for form in _HANDED_IN}
 SCHEMAS = {form: form_schema(form) for form in _HANDED_IN}

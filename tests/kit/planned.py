@@ -19,8 +19,8 @@ from deep_research.app.embed import ResearchGraph, build_graph
 from deep_research.app.stream import read_packet
 from deep_research.core.settings.context import ROLES
 from deep_research.core.store._serializer import StrictSerializer
+from deep_research.nodes.turn import OPENING
 from deep_research.state import ResearchState
-from deep_research.tools.internal_search import OPENING
 from kit.models import ScriptedChatModel, call, calls
 from kit.packets import merged
 from kit.runs import QUESTION, Lab, WatchedSaver, write_documents

@@ -41,12 +41,12 @@ from deep_research.core.settings.context import Context, Role
 from deep_research.core.settings.limits import Limits
 from deep_research.core.store.pages import Pages
 from deep_research.state import ResearchState
-from deep_research.tools.addresses import Addresses
+from deep_research.tools._addresses import Addresses
+from deep_research.tools._open_url import OpenUrl, OpenUrlArguments
+from deep_research.tools._web_search import WebSearch, WebSearchArguments
 from deep_research.tools.engine import Found, SearchEngine
-from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
 from deep_research.tools.tool import Meter, Outcome, ToolContext
-from deep_research.tools.use import TimeLimit, keep, sources_found, use_tool
-from deep_research.tools.web_search import WebSearch, WebSearchArguments
+from deep_research.tools.use import TimeLimit, keep, use_tool
 from kit.models import Call, ScriptedChatModel, ScriptExhausted, call, calls, figure_judge
 from kit.packets import READER, Books, faults_before_stop
 from kit.web import Web
@@ -464,7 +464,7 @@ async def used(
 
 async def keep_results(outcome: Outcome, tool_context: ToolContext) -> None:
     """Store the results of a call, as they are shown to a model."""
-    numbers = {key: number for number, key in enumerate(sources_found(outcome), 1)}
+    numbers = {key: number for number, key in enumerate(outcome.sources, 1)}
     await keep(outcome, numbers, tool_context.pages, "question")
 
 

@@ -21,8 +21,8 @@ from deep_research.app.stream import apackets
 from deep_research.core.events.packets import AnyPacket
 from deep_research.core.records.research import Finding
 from deep_research.core.settings.context import Role
+from deep_research.nodes.turn import OPENING
 from deep_research.state import ResearchState
-from deep_research.tools.internal_search import OPENING
 from kit.engines import Answer, SearchApi, found, search_api
 from kit.models import by_figures
 from kit.openai_server import OpenAIServer, Received, Reply, openai_server, say, use

@@ -29,8 +29,9 @@ from langchain_core.messages.tool import invalid_tool_call
 
 from deep_research.core.dialogue.transcripts import read_calls
 from deep_research.core.models.compatible._reply import read_reply
-from deep_research.core.writing.forms import MakePlan, RecordRound
-from deep_research.tools.control import GENERATE_PLAN_SCHEMA
+from deep_research.nodes.clarify import GENERATE_PLAN_SCHEMA
+from deep_research.nodes.plan_steps import MakePlan
+from deep_research.nodes.step_forms import RecordRound
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 PIECES = (

@@ -16,8 +16,10 @@ from deep_research.core.dialogue.conversation import clean_nested
 from deep_research.core.dialogue.transcripts import read_calls
 from deep_research.core.models.compatible._reply import read_reply
 from deep_research.core.models.compatible._rungs import RungName, prepare
-from deep_research.core.writing.forms import Form, MakePlan, RecordAnalysis, form_name
-from deep_research.tools.control import GENERATE_PLAN_SCHEMA
+from deep_research.core.writing.forms import Form, form_name
+from deep_research.nodes.clarify import GENERATE_PLAN_SCHEMA
+from deep_research.nodes.plan_steps import MakePlan
+from deep_research.nodes.step.analyze import RecordAnalysis
 
 TEXT_RUNGS: tuple[RungName, ...] = ("schema", "tags")
 CONVERSATION: list[AnyMessage] = [

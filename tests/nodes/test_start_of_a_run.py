@@ -16,7 +16,7 @@ from deep_research.app.embed import build_graph
 from deep_research.core.dialogue.conversation import marked
 from deep_research.core.errors import NoPlan, NoSearchTool, WindowTooSmall
 from deep_research.core.records.research import Plan, Run
-from deep_research.graph.routing import route_after_begin
+from deep_research.graph._routing import route_after_begin
 from deep_research.state import ResearchState
 
 ASK = "1. Which lighthouse do you mean?\nThe answer makes the report more precise."

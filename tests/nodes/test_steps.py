@@ -33,7 +33,7 @@ from deep_research.core.records.branches import StepOutput, StepState, StepTask
 from deep_research.core.records.plan import Iteration, Learning, PlanStep, Verdict
 from deep_research.core.records.research import Scope
 from deep_research.core.settings.context import Context
-from deep_research.graph.handlers import end_step
+from deep_research.graph._handlers import end_step
 
 THREE = ("Skerry Light", "Ada Moran", "Port Anlow")
 ANY_QUERY = queries("Skerry Light")

@@ -53,9 +53,8 @@ MAY_CONNECT = {"models", "reading", "tools", "app"}
 HOW_TO_CONNECT = "core.settings.network"
 """Reads for all of them what the environment says on proxies and authorities, and opens no
 connection."""
-FRAME = {"nodes.turn", "nodes.step_turn", "nodes.answers"}
-"""Modules in `nodes/` that nodes may import: a turn of a node, of a step, and the pause for the
-user's answer."""
+_FRAME = {"answers", "control", "excerpts", "step_forms", "step_turn", "turn", "usual_cost"}
+"""Public modules of the frame of nodes, which nodes may import as they may the private ones."""
 VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
 UNSPECIFIC = {"one", "place", "told", "telling", "knowing"}
 """Names that do not say what they hold."""
@@ -258,7 +257,7 @@ def _may_import(module: Module, target: str) -> bool:
         return bool(first) and first not in LEVELS
     here, there = module.folder, rest[0] if rest and rest[0] in LEVELS else ""
     if there == "nodes" == here:
-        return ".".join(rest[:2]) in FRAME
+        return _is_of_frame(".".join(rest[:2]))
     if not here or there == here:
         return True
     return bool(there) and LEVELS[there] < LEVELS[here]
@@ -307,7 +306,13 @@ def without_docstring(module: Module) -> list[str]:
 def node_names(modules: Iterable[Module]) -> list[str]:
     """The nodes by their files, packages left out."""
     names = [module.name for module in modules if module.folder == "nodes"]
-    return [name for name in names if not name.endswith("__init__") and name not in FRAME]
+    return [name for name in names if not name.endswith("__init__") and not _is_of_frame(name)]
+
+
+def _is_of_frame(name: str) -> bool:
+    """Whether a module in `nodes/` is part of the nodes' frame: their turns, forms and tools."""
+    module = name.removeprefix("nodes.")
+    return module in _FRAME or _is_private(module)
 
 
 def misnamed_node(module: Module) -> list[str]:

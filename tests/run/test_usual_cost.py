@@ -17,7 +17,7 @@ from deep_research.core.accounts.spending import total
 from deep_research.core.records.research import Depth, Plan, Run, Spent, UsualCost
 from deep_research.core.settings.context import ROLES, Context
 from deep_research.core.store.pages import Pages
-from deep_research.core.writing.usual_cost import MOST_RUNS, record_finished, usual_cost_of
+from deep_research.nodes.usual_cost import MOST_RUNS, record_finished, usual_cost_of
 from deep_research.state import ResearchState
 
 MODEL = ScriptedChatModel(replies=[])
@@ -94,7 +94,7 @@ async def test_each_finished_run_is_recorded_once_and_only_the_latest_are_kept()
         await record_finished(pages, finished(f"run {number}", calls=number + 1), CONTEXT)
     # The latest runs made 6 to 25 calls.
     usual = UsualCost(runs=MOST_RUNS, median_seconds=20.5, median_tokens=round(15.5 * 101))
-    assert await usual_cost_of(pages, finished("next", 0), CONTEXT) == usual
+    assert await usual_cost_of(pages, finished("next", 0).run, CONTEXT) == usual
 
 
 async def test_runs_of_another_kind_and_those_without_a_plan_or_a_model_call_do_not_count() -> None:
@@ -108,11 +108,11 @@ async def test_runs_of_another_kind_and_those_without_a_plan_or_a_model_call_do_
         )
     planned = finished("next", 0)
     planned.run = planned.run.model_copy(update={"strategy": "planned"})
-    usual = await usual_cost_of(ada, finished("next", 0), CONTEXT)
+    usual = await usual_cost_of(ada, finished("next", 0).run, CONTEXT)
     assert usual == UsualCost(runs=3, median_seconds=9.0, median_tokens=404)
-    assert await usual_cost_of(ada, planned, CONTEXT) is None
-    assert await usual_cost_of(ada, finished("next", 0, depth="deep"), CONTEXT) is None
-    assert await usual_cost_of(ben, finished("next", 0), CONTEXT) is None
+    assert await usual_cost_of(ada, planned.run, CONTEXT) is None
+    assert await usual_cost_of(ada, finished("next", 0, depth="deep").run, CONTEXT) is None
+    assert await usual_cost_of(ben, finished("next", 0).run, CONTEXT) is None
 
 
 async def test_runs_recorded_at_bad86816_count() -> None:
@@ -130,7 +130,7 @@ async def test_runs_recorded_at_bad86816_count() -> None:
     await pages.of_thread("finished runs").note(
         {kind: {"runs": {"run 0": figures, "run 1": figures}}}
     )
-    assert await usual_cost_of(pages, finished("next", 0), CONTEXT) is None
+    assert await usual_cost_of(pages, finished("next", 0).run, CONTEXT) is None
     await record_finished(pages, finished("run 2", 4), CONTEXT)
     usual = UsualCost(runs=3, median_seconds=8.0, median_tokens=320)
-    assert await usual_cost_of(pages, finished("next", 0), CONTEXT) == usual
+    assert await usual_cost_of(pages, finished("next", 0).run, CONTEXT) == usual

@@ -133,7 +133,7 @@ def use_servers(monkeypatch: Patch, environment: Mapping[str, str]) -> None:
 
 
 @pytest.mark.behaviour("O-93")
-@pytest.mark.fault(26, 28, logs="WARNING tools.web_search")
+@pytest.mark.fault(26, 28, logs="WARNING tools._web_search")
 async def test_if_duckduckgo_blocks_wikipedia_is_searched_and_the_notes_say_so(
     wires: Wires, monkeypatch: Patch
 ) -> None:
@@ -152,7 +152,6 @@ async def test_if_duckduckgo_blocks_wikipedia_is_searched_and_the_notes_say_so(
     )
 
 
-@pytest.mark.parametrize("how", BLOCKS)
 async def test_each_way_in_which_duckduckgo_blocks_is_recognized(
     monkeypatch: Patch, how: str
 ) -> None:
@@ -244,7 +243,7 @@ async def test_results_of_two_engines_are_fused_and_attributed(
 
 
 @pytest.mark.behaviour("O-95")
-@pytest.mark.fault(26, logs="WARNING tools.web_search")
+@pytest.mark.fault(26, logs="WARNING tools._web_search")
 async def test_if_an_engine_fails_the_other_is_used_and_the_report_says_so(
     wires: Wires, monkeypatch: Patch
 ) -> None:

@@ -25,7 +25,7 @@ from deep_research.tools.run_engines import ask_engine
 from deep_research.tools.tool import Meter
 
 Patch = pytest.MonkeyPatch
-NAMES = {found.name for found in iter_modules(engines.__path__)}
+NAMES = {found.name for found in iter_modules(engines.__path__) if not found.name.startswith("_")}
 ALL = pytest.mark.parametrize("kit", KITS, ids=lambda kit: kit.name)
 
 

@@ -9,8 +9,8 @@ from kit.files import BRIDGE, HARBOUR, LONG, Papers
 from kit.runs import new_tool_context
 
 from deep_research.core.library.library import Library
-from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
-from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
+from deep_research.tools._internal_search import InternalSearch, InternalSearchArguments
+from deep_research.tools._open_url import OpenUrl, OpenUrlArguments
 from deep_research.tools.tool import Meter, ToolContext, ToolFailed
 
 

@@ -29,7 +29,8 @@ from kit.files import FixedClock
 from deep_research.core.errors import SearchRefused
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
-from deep_research.tools.engine import EngineBusy, EngineFailed, Found, seconds_to_wait
+from deep_research.tools.engine import EngineBusy, EngineFailed, Found
+from deep_research.tools.engines._api import seconds_to_wait
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.duckduckgo import DuckDuckGo
 from deep_research.tools.engines.tavily import Tavily
@@ -188,7 +189,7 @@ from deep_research.tools.tool import ToolContext
 from deep_research.tools.tool import Meter
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.tavily import Tavily
-from deep_research.tools.web_search import WebSearch, WebSearchArguments
+from deep_research.tools._web_search import WebSearch, WebSearchArguments
 
 def watch(event, arguments):
     if event == "import" and arguments[0] in HEAVY and threading.current_thread() is threading.main_thread():

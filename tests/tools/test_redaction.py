@@ -25,11 +25,11 @@ from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
 from deep_research.core.writing.notes import report_notes
 from deep_research.nodes.begin import MIXES_PRIVATE
+from deep_research.nodes.turn import OPENING
+from deep_research.tools._web_search import WebSearch, WebSearchArguments
 from deep_research.tools.engine import Found
-from deep_research.tools.internal_search import OPENING
 from deep_research.tools.redaction import everyday_words, note_user
 from deep_research.tools.tool import ToolContext, ToolFailed
-from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 ENGLISH = (
     "Project Kestrel: the board resolved to close the Leipzig bottling plant and to sell its patents to Moran and Sons "

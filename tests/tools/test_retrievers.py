@@ -17,13 +17,12 @@ from deep_research.app.exports._bibliography import bibtex
 from deep_research.core.errors import UnknownSetting
 from deep_research.core.records.sources import merge_sources
 from deep_research.core.settings.context import Context
+from deep_research.core.writing._judging import Evidence
 from deep_research.core.writing.basis import source_texts
-from deep_research.core.writing.judging import Evidence
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools
 from deep_research.tools.passed import records_of
 from deep_research.tools.tool import Outcome, ToolContext
-from deep_research.tools.use import sources_found
 
 WRITTEN = f"{LIT} [1] {TALL} [1] {KEPT} [2]"
 
@@ -109,7 +108,7 @@ async def test_parts_of_a_document_are_one_source_and_each_is_evidence() -> None
     assert later.hits[0].text == f"{TALL}\n[…]\n{LIT}"
     sources: dict[str, Any] = {}
     for outcome in (later, light, tower):
-        sources = merge_sources(sources, sources_found(outcome))
+        sources = merge_sources(sources, outcome.sources)
     [key] = sources
     texts = await source_texts(sources, [key], tool_context.pages)
     [shown] = Evidence(texts, sources, {}).known([key]).values()

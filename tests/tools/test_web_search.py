@@ -14,10 +14,10 @@ from kit.runs import Shelf, new_tool_context, settings, web_search
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.core.errors import UnknownSetting
+from deep_research.tools._web_search import WebSearch, WebSearchArguments
 from deep_research.tools.engine import EngineBlocked, EngineBusy, EngineFailed, Found
 from deep_research.tools.run_engines import choose_engines
 from deep_research.tools.tool import Meter, Outcome, ToolContext
-from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 
 async def search(
@@ -195,7 +195,7 @@ async def test_long_queries_are_cut_at_a_word_and_surplus_ones_dropped(api: Sear
     )
 
 
-@pytest.mark.fault(26, logs="WARNING tools.web_search")
+@pytest.mark.fault(26, logs="WARNING tools._web_search")
 async def test_all_engines_down_is_a_fault_with_each_of_the_reasons() -> None:
     first = Shelf("one", EngineFailed("One is down.", is_lasting=True))
     second = Shelf("two", EngineFailed("Two is down.", is_lasting=True))
@@ -313,7 +313,7 @@ async def test_all_callers_wait_as_long_as_an_engine_asks_one_of_them() -> None:
     assert sorted(shelf.asked) == ["first", "first", "other"]
 
 
-@pytest.mark.fault(28, logs="WARNING tools.web_search")
+@pytest.mark.fault(28, logs="WARNING tools._web_search")
 async def test_a_wait_that_is_too_long_is_reported_at_once_and_nothing_more_is_sent(
     api: SearchApi,
 ) -> None:

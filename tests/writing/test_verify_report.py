@@ -19,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import build_graph
 from deep_research.core.errors import KeyRefused, RateLimited
-from deep_research.core.writing.judging import TRIAL
+from deep_research.core.writing._judging import TRIAL
 from deep_research.state import ResearchState
 
 Patch = pytest.MonkeyPatch

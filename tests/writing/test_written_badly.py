@@ -26,7 +26,8 @@ from deep_research.core.evidence.text.sentences import paragraphs_of, sections_o
 from deep_research.core.records.research import Finding, Run
 from deep_research.core.records.sources import Source
 from deep_research.core.settings.context import Context
-from deep_research.core.writing.facts import facts_by_topic
+from deep_research.core.writing._fact_lists import facts_by_topic
+from deep_research.core.writing.basis import ReportBasis
 from deep_research.core.writing.language import HEADING_IN_NOTICE, rewrite_section
 from deep_research.state import ResearchState
 
@@ -307,5 +308,5 @@ def test_a_small_writer_gets_all_facts_of_tasks_that_begin_alike() -> None:
         )
         for year in ("1844", "1901")
     }
-    facts = facts_by_topic(ResearchState(findings=findings, sources={"a": source}))
+    facts = facts_by_topic(ReportBasis(ResearchState(findings=findings, sources={"a": source})))
     assert list(facts.values()) == [["- It was lit in 1844. [1]", "- It was lit in 1901. [1]"]]

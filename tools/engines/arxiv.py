@@ -12,15 +12,8 @@ from ...core.concurrency import in_thread
 from ...core.errors import SearchRefused
 from ...core.settings.context import Context
 from ...core.settings.network import usable_proxy
-from ..engine import (
-    USER_AGENT,
-    Found,
-    connection_broke_off,
-    failed_status,
-    too_slow,
-    unreachable,
-    without_notice,
-)
+from ..engine import EngineFailed, Found, without_notice
+from ._api import USER_AGENT, connection_broke_off, failed_status, unreachable
 
 _ADDRESS = "https://export.arxiv.org/api/query"
 # Query operators of arXiv, which models do not use on purpose.
@@ -66,7 +59,7 @@ class Arxiv:
         except arxiv.HTTPError as error:
             raise failed_status(self.title, error.status) from None
         except requests.Timeout:
-            raise too_slow(self.title) from None
+            raise EngineFailed.too_slow(self.title) from None
         except requests.ConnectionError as error:
             raise unreachable(self.title, error) from None
         except requests.RequestException:

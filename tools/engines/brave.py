@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import ApiEngine, ApiRequest, Found, day_of, plain_text, with_domains
+from ..engine import Found
+from ._api import ApiEngine, ApiRequest, day_of, plain_text, with_domains
 
 _MOST_RESULTS = 20
 """Maximum number of results per answer."""

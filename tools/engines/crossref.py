@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import ApiEngine, ApiRequest, Found, doi_address, plain_text
+from ..engine import Found
+from ._api import ApiEngine, ApiRequest, doi_address, plain_text
 
 _FIELDS = "DOI,title,abstract,issued"
 

@@ -10,15 +10,8 @@ from typing import Any
 
 from ...core.concurrency import in_thread
 from ...core.settings.context import Context
-from ..engine import (
-    EngineBlocked,
-    EngineFailed,
-    Found,
-    connection_broke_off,
-    too_slow,
-    unreachable,
-    with_domains,
-)
+from ..engine import EngineBlocked, EngineFailed, Found
+from ._api import connection_broke_off, unreachable, with_domains
 from .tavily import Tavily
 
 _ALL_REGIONS = "wt-wt"
@@ -108,7 +101,7 @@ def _failure(error: Exception) -> EngineFailed:
 
     title, kind = DuckDuckGo.title, str(error).partition(":")[0]
     if isinstance(error, TimeoutException):
-        return too_slow(title)
+        return EngineFailed.too_slow(title)
     if isinstance(error, RatelimitException):
         return EngineBlocked(f"{title} asks for fewer requests. {_WAY_OUT}")
     if kind.startswith("No results"):

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import ApiEngine, ApiRequest, Found, day_of, doi_address, plain_text
+from ..engine import Found
+from ._api import ApiEngine, ApiRequest, day_of, doi_address, plain_text
 
 _PAGE = "https://europepmc.org/article"
 # Operators of its queries (https://europepmc.org/searchsyntax), which models do not use on purpose.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import ApiEngine, ApiRequest, Found, day_of, sent_domains, text_of
+from ..engine import Found
+from ._api import ApiEngine, ApiRequest, day_of, sent_domains, text_of
 
 _MOST_DOMAINS = 1200
 """Maximum number of domains in one list."""

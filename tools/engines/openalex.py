@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import ApiEngine, ApiRequest, Found, day_of, doi_address, plain_text
+from ..engine import Found
+from ._api import ApiEngine, ApiRequest, day_of, doi_address, plain_text
 
 _FIELDS = "id,doi,display_name,publication_date,abstract_inverted_index"
 # Wildcards and fuzzy search in OpenAlex's queries, which models do not use on purpose.

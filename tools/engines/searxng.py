@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import ApiEngine, ApiRequest, Found, day_of, text_of, with_domains
+from ..engine import Found
+from ._api import ApiEngine, ApiRequest, day_of, text_of, with_domains
 
 
 class SearXNG(ApiEngine):

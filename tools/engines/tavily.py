@@ -6,10 +6,10 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ...core.settings.network import CONNECT_SHARE
-from ..engine import (
+from ..engine import Found
+from ._api import (
     USER_AGENT,
     ApiEngine,
-    Found,
     connection_options,
     day_of,
     failed_request,

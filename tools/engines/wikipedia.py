@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import ApiEngine, ApiRequest, EngineFailed, Found, text_of
+from ..engine import EngineFailed, Found
+from ._api import ApiEngine, ApiRequest, text_of
 
 _MOST_RESULTS = 20
 """Maximum number of introductions per request."""

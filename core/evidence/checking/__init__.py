@@ -8,5 +8,5 @@ Public modules:
 - `proof`: verifies a model's judgement by the source words and numbers that it cites.
 - `quantities`: reads numbers with their units of measure, and calculates.
 
-Start with `units`; the model's judging is in `core/writing/judging.py`.
+Start with `units`; the model's judging is in `core/writing/_judging.py`.
 """

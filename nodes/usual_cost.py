@@ -8,12 +8,12 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from ...state import ResearchState
-from ..accounts.spending import total
-from ..models.resolve import profile_of
-from ..records.research import Depth, Strategy, UsualCost
-from ..settings.context import ROLES, Context
-from ..store.pages import Pages
+from ..core.accounts.spending import total
+from ..core.models.resolve import profile_of
+from ..core.records.research import Depth, Run, Strategy, UsualCost
+from ..core.settings.context import ROLES, Context
+from ..core.store.pages import Pages
+from ..state import ResearchState
 
 _FINISHED = "finished runs"
 """Stands for the thread id in the store, in notes on finished runs."""
@@ -36,19 +36,19 @@ async def record_finished(pages: Pages, state: ResearchState, context: Context) 
         "seconds": run.active_seconds,
     }
     finished = pages.of_thread(_FINISHED)
-    kind = _kind_of(pages, state, context)
+    kind = _kind_of(pages, run, context)
     async with finished.lock(kind):
         runs = {**await _runs(finished, kind), run.id: figures}
         latest = list(runs.items())[-MOST_RUNS:]
         await finished.note({kind: {"runs": dict(latest)}})
 
 
-async def usual_cost_of(pages: Pages, state: ResearchState, context: Context) -> UsualCost | None:
+async def usual_cost_of(pages: Pages, run: Run, context: Context) -> UsualCost | None:
     """Return the median cost of the user's finished runs of this kind.
 
     None if too few have finished.
     """
-    return await _usual_cost(pages, _kind_of(pages, state, context))
+    return await _usual_cost(pages, _kind_of(pages, run, context))
 
 
 async def usual_cost_at(
@@ -80,8 +80,7 @@ async def _usual_cost(pages: Pages, kind: str) -> UsualCost | None:
     )
 
 
-def _kind_of(pages: Pages, state: ResearchState, context: Context) -> str:
-    run = state.run
+def _kind_of(pages: Pages, run: Run, context: Context) -> str:
     depth = "quick" if run.is_quick else run.depth or "standard"
     return _kind(pages, run.strategy, depth, context)
 

@@ -8,7 +8,6 @@ from collections.abc import Coroutine, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import BaseModel, ConfigDict
 
 from ..core.concurrency import gather_or_cancel
@@ -20,18 +19,14 @@ from ..core.reading.web_page import WebReader
 from ..core.records import tool_names
 from ..core.records.sources import NotRead, Source, text_hash
 from ..core.settings.context import Context
-from .addresses import Addresses, opened_note
+from ._addresses import Addresses, opened_note
+from ._open_url import WebPages
+from ._web_search import EngineResponse, answer_of, failures
 from .engine import Found, SearchEngine, allowed_results, hit_of
-from .open_url import WebPages
 from .results import JOINT, shortened
 from .run_engines import choose_engines
 from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take, unread_words
-from .web_search import EngineResponse, answer_of, failures
 
-CALL_ID = "documents"
-"""Id of the call that reads all documents; fixed, so that conversations share a prefix that
-providers cache."""
-OPENING = "Read the user's documents."
 _WINDOW_SHARE = 8
 """All documents are read whole if they fill at most 1 / `_WINDOW_SHARE` of the researcher model's
 window."""
@@ -269,18 +264,6 @@ class ReadDocuments:
             if document.source.address in addresses:
                 hits.append(Hit(document.source, document.text, document.text))
         return tuple(hits)
-
-
-def documents_first(task: Sequence[AnyMessage], notes: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return a conversation: the task, then the notes; but if these begin with all documents, the
-    documents come first.
-
-    Conversations that read the same documents then share a prefix, which the provider caches.
-    """
-    first = notes[0] if notes else None
-    if isinstance(first, AIMessage) and any(call["id"] == CALL_ID for call in first.tool_calls):
-        return [HumanMessage(OPENING), *notes[:2], *task, *notes[2:]]
-    return [*task, *notes]
 
 
 def documents_to_read(library: Library, documents: int, context: Context) -> tuple[str, ...]:

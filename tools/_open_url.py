@@ -26,7 +26,7 @@ from ..core.reading.web_page import WebReader
 from ..core.records import tool_names
 from ..core.records.sources import NotRead, Source, text_hash
 from ..core.settings.context import Context
-from .addresses import Addresses, exact_address, opened_note
+from ._addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
 from .results import PAGE_CHARACTERS, passages, read_on, window
 from .tool import Hit, Lines, Meter, Outcome, ToolContext, ToolFailed, take, unread_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..core.dialogue.transcripts import count_withheld, results_in_order
-from ..core.events.call import document, researcher_failed
+from ..core.events.call import document, researcher_failed, step_failed
 from ..core.events.log import Emitter
 from ..core.events.packets import (
     Document,
@@ -17,10 +17,11 @@ from ..core.events.packets import (
     SectionEnd,
     placement_of,
 )
-from ..core.records.branches import ResearcherState, assignment_of
+from ..core.records.branches import ResearcherState, StepTask, assignment_of
 from ..core.records.research import Ending, Finding, Task
 from ..core.store.pages import Pages
-from .results import results_in
+from ..tools.results import results_in
+from .step_turn import emit_end
 
 _EXCERPT_CHARACTERS = 600
 """Maximum characters of an excerpt."""
@@ -43,7 +44,7 @@ async def keep_excerpts(
         line = " ".join(excerpts[number].translate(_HARMLESS).split())
         lines.append(f"{line} [{number}]")
     ended: Ending = "partial" if lines else "failed"
-    finding = failed_finding(state.task, ended, reason).model_copy(
+    finding = _failed_finding(state.task, ended, reason).model_copy(
         update={
             "text": "\n".join(lines),
             "sources": tuple(state.numbered),
@@ -55,16 +56,27 @@ async def keep_excerpts(
     )
     keys = [state.numbered[number - 1] for number in numbers]
     cited = [document(state.sources[key]) for key in keys]
-    emit_failure(emitter, finding, state.task, cited)
+    _emit_failure(emitter, finding, state.task, cited)
     return finding
 
 
-def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
+def failed_branch(task: Task, reason: str, emitter: Emitter) -> Finding:
+    """Emit and return the finding of a researcher or step that failed as a whole."""
+    finding = _failed_finding(task, "failed", reason)
+    if isinstance(task, StepTask):
+        emitter.emit(step_failed(placement_of(task), finding.reason))
+        emit_end(emitter, finding, task)
+    else:
+        _emit_failure(emitter, finding, task, [])
+    return finding
+
+
+def _failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
     """Return a finding without text for a task whose research failed for this reason."""
     return Finding(**assignment_of(task), text="", ended=ended, reason=reason, failures=(reason,))
 
 
-def emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: list[Document]) -> None:
+def _emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: list[Document]) -> None:
     """Emit that a researcher failed, and the excerpts that replace its finding."""
     placement = placement_of(task)
     emitter.emit(

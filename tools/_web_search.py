@@ -15,13 +15,13 @@ from ..core.evidence.citations.citing import source_key
 from ..core.evidence.text.similarity import distinct, interleave
 from ..core.records import tool_names
 from ..core.settings.context import Context
-from .addresses import Addresses
+from ._addresses import Addresses
 from .engine import EngineFailed, Found, SearchEngine, allowed_results, hit_of
 from .passed import PassedEngine, plain_name
 from .redaction import Redacted, redact
 from .results import shortened
 from .run_engines import search_engine
-from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, queries_of, take
+from .tool import QUERY_CHARACTERS, Hit, Lines, Outcome, ToolContext, ToolFailed, queries_of, take
 
 # Ends of sentences for the model on words that were not sent, and on results that are not shown.
 _ONLY_PRIVATE = "stand only in the user's documents, whose words are not sent to search engines"
@@ -31,8 +31,6 @@ _RATIONED = (
     "are neither the user's nor from web results, and no more such words are sent "
     "(max_unseen_characters)"
 )
-QUERY_CHARACTERS = 400
-"""Maximum characters of a search query; longer ones are cut at a word."""
 _RANK_CONSTANT = 60
 """Constant of reciprocal rank fusion, from Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion
 outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,8 +12,6 @@ from ..core.records.sources import NotRead
 from ..core.settings.limits import Limits
 from ..core.store.pages import Pages
 
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
-_TRAILING = ".,;:!?*_…"
 _ALL = "all pages"
 """Key of the total among the numbers of fetched pages by host."""
 
@@ -151,17 +148,3 @@ def exact_address(address: str) -> str:
         return str(parse_address(address))
     except Unread:
         return ""
-
-
-def addresses_in(text: str) -> list[str]:
-    """Return the distinct web addresses in a text, without trailing punctuation."""
-    addresses: dict[str, None] = {}
-    for address in _ADDRESS.findall(text):
-        # A closing bracket belongs to the address if its opening bracket does, as in names of
-        # encyclopedia articles.
-        while address[-1] in _TRAILING or (
-            address[-1] == ")" and address.count(")") > address.count("(")
-        ):
-            address = address[:-1]
-        addresses[address] = None
-    return list(addresses)

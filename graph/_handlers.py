@@ -21,14 +21,14 @@ from ..core.events.call import researcher_failed, step_failed
 from ..core.events.log import emitter
 from ..core.events.packets import placement_of
 from ..core.models.resolve import settings_of
-from ..core.records.branches import BranchUpdate, ResearcherState, StepState, StepTask
+from ..core.records.branches import BranchUpdate, ResearcherState, StepState
 from ..core.records.research import Action, Task
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
-from ..core.writing.report import end_packets, reader_of, report_messages, unchecked
-from ..nodes.step_turn import emit_end, finding_of, gap_left_by, outcome_of
+from ..core.writing.report import Delivery, unchecked
+from ..nodes.excerpts import failed_branch, keep_excerpts
+from ..nodes.step_turn import close_step
 from ..state import ResearchState, StateUpdate
-from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 
 
 async def write_partial_finding(
@@ -64,12 +64,7 @@ async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Li
     The others continue.
     """
     task = state["task"]
-    finding, events = failed_finding(task, "failed", _reason(error)), emitter(task.question_id)
-    if isinstance(task, StepTask):
-        events.emit(step_failed(placement_of(task), finding.reason))
-        emit_end(events, finding, task)
-    else:
-        emit_failure(events, finding, task, [])
+    finding = failed_branch(task, _reason(error), emitter(task.question_id))
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 
@@ -88,13 +83,8 @@ async def end_step(state: StepState, error: NodeError) -> Command[Any]:
     """If the evaluation of a step fails, end the step with its results so far."""
     reason = _reason(error)
     emitter(state.task.question_id).emit(step_failed(placement_of(state.task), reason))
-    finding = finding_of(state, [*state.failures, reason], state.seconds)
-    emit_end(emitter(state.task.question_id), finding, state.task)
-    outcome = outcome_of(state)
-    memory = gap_left_by(state, finding)
-    update = BranchUpdate(
-        findings={finding.id: finding}, outcomes={outcome.step: outcome}, memory=memory
-    )
+    failures = [*state.failures, reason]
+    update = close_step(state, failures, state.seconds, emitter(state.task.question_id))
     return Command(update=update, goto=END)
 
 
@@ -110,11 +100,14 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
     )
     report = unchecked(draft)
     state = replace(state, run=run, report=report)
-    emitter(run.id).emit(*end_packets(state, was_checked=True))
+    delivery = Delivery(
+        state, settings_of(get_runtime(Context)), Pages.of_node(get_store(), run.id)
+    )
+    emitter(run.id).emit(*delivery.end_packets(was_checked=True))
     progress = state.progress.model_copy(update={"turn": state.progress.turn + 1})
-    reader = reader_of(settings_of(get_runtime(Context)), Pages.of_node(get_store(), run.id))
-    messages = report_messages(state, report, reader)
-    update = StateUpdate(messages=messages, run=run, report=report, progress=progress)
+    update = StateUpdate(
+        messages=delivery.report_messages(), run=run, report=report, progress=progress
+    )
     return Command(update=update, goto=END)
 
 

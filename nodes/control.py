@@ -1,4 +1,4 @@
-"""Tools that need no context: those with which models steer a run, and exact arithmetic."""
+"""Tools of researchers that need no context: thoughts, the end of research, exact arithmetic."""
 
 from __future__ import annotations
 
@@ -8,55 +8,10 @@ from pydantic import BaseModel, Field
 
 from ..core.evidence.checking.quantities import calculate
 from ..core.records import tool_names
-from .disputes import StatedDisputes
-from .tool import Lines, as_lines, tool_schema
+from ..tools.tool import Lines, as_lines, tool_schema
+from ._disputes import StatedDisputes
 
 _MOST_CALCULATIONS = 20
-
-
-class GeneratePlan(BaseModel):
-    """The request is clear: nothing has to be asked, planning can start."""
-
-
-class LookUp(BaseModel):
-    """Have the request answered from one search."""
-
-    queries: Lines = Field(description="What to search for: short queries, each about one thing.")
-
-
-class AnswerFromRead(BaseModel):
-    """Have the request answered from the passages that are shown: they hold all that it asks for."""
-
-
-class ResearchAgent(BaseModel):
-    """Give one topic to a research agent, which sees nothing but the task. Returns its findings with source numbers."""
-
-    task: str = Field(
-        description=(
-            "One or two descriptive sentences: what to find out and in which direction to look."
-        )
-    )
-    title: str = Field(
-        default="", description="The topic in at most six words, for the user who watches."
-    )
-
-
-class AnalyzeFindings(BaseModel):
-    """Have the findings so far thought over, without a search: returns conclusions with the numbers of the sources."""
-
-    task: str = Field(
-        description="What to compare, and by which criteria, or which answer to challenge."
-    )
-
-
-class GenerateReport(BaseModel):
-    """Everything has been researched, or no cycles are left: have the report written."""
-
-    missing: list[str] = Field(
-        default_factory=list,
-        description="What the request asks for and no result answers, each in a phrase that is "
-        "understood alone; empty if everything is answered.",
-    )
 
 
 class GenerateFinding(BaseModel):
@@ -80,7 +35,7 @@ class ThinkTool(BaseModel):
 
 
 class Calculate(BaseModel):
-    """Calculate exactly with numbers that results state: sums, differences, shares, growth. Takes no round."""
+    """Calculate exactly with numbers that results state: sums, differences, shares, growth. Takes no round."""  # noqa: E501
 
     calculations: Lines = Field(
         description=(
@@ -90,12 +45,6 @@ class Calculate(BaseModel):
     )
 
 
-GENERATE_PLAN_SCHEMA = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
-LOOK_UP_SCHEMA = tool_schema(tool_names.LOOK_UP, LookUp)
-ANSWER_FROM_READ_SCHEMA = tool_schema(tool_names.ANSWER_FROM_READ, AnswerFromRead)
-RESEARCH_AGENT_SCHEMA = tool_schema(tool_names.RESEARCH_AGENT, ResearchAgent)
-ANALYZE_FINDINGS_SCHEMA = tool_schema(tool_names.ANALYZE_FINDINGS, AnalyzeFindings)
-GENERATE_REPORT_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateReport)
 GENERATE_FINDING_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)
 THINK_TOOL_SCHEMA = tool_schema(tool_names.THINK_TOOL, ThinkTool)
 CALCULATE_SCHEMA = tool_schema(tool_names.CALCULATE, Calculate)

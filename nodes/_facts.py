@@ -1,49 +1,26 @@
-"""The facts that a request contains, as data.
-
-The extractive model reads only these, and small models write from them.
-"""
+"""The facts that a request contains, as data; the extractive model reads only these."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping
 
 from langchain_core.messages import AIMessage, AnyMessage
 
-from ...state import ResearchState
-from ...tools.results import JOINT, Result, results_in
-from ..dialogue.conversation import mark_of, question_of
-from ..evidence.checking.proof import Known
-from ..evidence.checking.quantities import plain_figures
-from ..evidence.checking.source_text import SourceText
-from ..evidence.citations.citing import by_number, cited_numbers
-from ..evidence.citations.labels import is_approval
-from ..evidence.text.sentences import LINE_MARK
-from ..evidence.text.similarity import grouped
-from ..models.request import Facts, ShownDocument, ShownLearning, TaskFinding
-from ..records import tool_names
-from ..records.branches import ResearcherState, StepState
-from ..records.plan import Learning
-from ..records.research import Finding
-from ..records.sources import time_of
-from ..settings.context import Context
-from .basis import texts_of_steps
+from ..core.dialogue.conversation import mark_of, question_of
+from ..core.evidence.citations.labels import is_approval
+from ..core.evidence.text.similarity import grouped
+from ..core.models.request import Facts, ShownDocument, ShownLearning, TaskFinding
+from ..core.records import tool_names
+from ..core.records.branches import ResearcherState, StepState
+from ..core.records.plan import Learning
+from ..core.records.research import Finding
+from ..core.records.sources import time_of
+from ..core.settings.context import Context
+from ..state import ResearchState
+from ..tools.results import JOINT, Result, results_in
 
 _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
 """Fields of a result that mark a document as not in force."""
-FACTS_AT_ONCE = 12
-"""Maximum number of facts for a report without sections; with more facts, each topic gets a section
-of its own."""
-MOST_OTHERS = 3
-"""Maximum number of lines to add to a small model's text: quotations of uncited sources, or omitted
-facts."""
-_MARKER = re.compile(r"\[[\d, ]+\]")
-_HEADING_CHARACTERS = 80
-"""Maximum length of a section's heading."""
-SMALL_WRITER_NOTICE = (
-    "The writer's model was given small tasks: it wrote from lists of facts (setting small)."
-)
 
 
 def facts_of_run(state: ResearchState, context: Context) -> Facts:
@@ -134,18 +111,6 @@ def documents_in(results: Iterable[Result]) -> tuple[ShownDocument, ...]:
     return tuple(documents.values())
 
 
-def known_from(results: Iterable[Result]) -> dict[int, Known]:
-    """Return the texts of tool results, by source number."""
-    sources: dict[int, Known] = {}
-    for result in results:
-        number = result["document"]
-        about = f"{result['title']} {result.get('date', '')}"
-        known = sources.get(number, Known((), about))
-        texts = (*known.texts, SourceText("", result["text"]))
-        sources[number] = known._replace(texts=texts)
-    return sources
-
-
 def shown_learnings(
     learnings: Iterable[Learning], numbers: Mapping[str, int]
 ) -> tuple[ShownLearning, ...]:
@@ -187,55 +152,3 @@ def _passages(state: ResearchState) -> tuple[ShownDocument, ...]:
             )
         )
     return tuple(documents)
-
-
-def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
-    """Append quotations from sources that a list of facts does not cite.
-
-    Small models overlook a second source. `quoted` is the same text as written by the extractive
-    model, one quotation per line; `known` are source numbers.
-    """
-    cited_in_text = {*cited_numbers(text, known)}
-    others = list[str]()
-    for line in quoted.split("\n"):
-        cited = cited_numbers(line, known)
-        if cited and cited_in_text.isdisjoint(cited) and not line.startswith("|"):
-            others.append(line)
-    return "\n".join([text, *others[:MOST_OTHERS]])
-
-
-def omitted_facts(facts: Mapping[str, Sequence[str]], text: str) -> str:
-    """Return a list of facts whose figures the text lacks.
-
-    Small models skip facts that contradict others.
-    """
-    stated = plain_figures(text)
-    omitted = list[str]()
-    for line in chain.from_iterable(facts.values()):
-        figures = plain_figures(_MARKER.sub("", line))
-        if not figures <= stated:
-            omitted.append(f"- {LINE_MARK.sub('', line)}")
-    return "\n".join(omitted[:MOST_OTHERS])
-
-
-def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
-    """Return the distinct cited lines of the question's findings, by topic.
-
-    A topic is a heading: the title of a step, or the task of a researcher.
-    """
-    known = by_number(state.sources.values())
-    titles = {step.id: step.title for step in state.steps}
-    texts = texts_of_steps(state, state.own_findings)
-    seen = set[str]()
-    facts = dict[str, list[str]]()
-    for finding in state.own_findings:
-        topic = titles.get(finding.step, finding.task)
-        heading = " ".join(topic.split())[:_HEADING_CHARACTERS]
-        text = texts.get(finding.id, finding.numbered or "")
-        for line in text.split("\n"):
-            fact = line.strip()
-            if fact not in seen and cited_numbers(line, known):
-                # Long tasks may begin with the same words.
-                facts.setdefault(heading, []).append(fact)
-                seen.add(fact)
-    return facts

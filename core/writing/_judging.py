@@ -14,6 +14,8 @@ from difflib import SequenceMatcher
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from pydantic import Field
+
 from ...prompts import fenced_knowledge
 from ..errors import ToolsMissing
 from ..evidence.checking.proof import Known, ProofPassage, prove, stands_in
@@ -23,8 +25,7 @@ from ..evidence.text.words import tokens
 from ..models.abilities import judges_soundly, remember_judging
 from ..models.resolve import profile_of
 from ..records.sources import Extent, Source
-from .fill_in import Filler
-from .forms import JudgedUnit, JudgeUnits, form_name
+from .forms import Filler, Form, form_name
 
 _UNIT_TOKENS = 100
 """Expected tokens per verdict; a call gets as many units as fit the model's output limit."""
@@ -59,6 +60,29 @@ UnitKey = tuple[str, tuple[str, ...]]
 _LEAST_ACCEPTED = 3
 """Minimum true statements of the trial that a model must call supported; it must not call any wrong
 one supported."""
+
+
+class JudgedUnit(Form):
+    """What the sources say about a unit."""
+
+    unit: int
+    """Number of the unit."""
+    verdict: Literal["supported", "contradicted", "not_found", "reasoning"]
+    words: str = ""
+    """The deciding sentences or rows of the passages, copied exactly; a line break between different places."""  # noqa: E501
+    right: str = ""
+    """If it is contradicted: the correct words."""
+    calculations: list[str] = Field(default_factory=list)
+    """How numbers that are not in the words follow from those that are, one line each: (48 - 40) / 40 = 20%."""  # noqa: E501
+    is_absence: bool = False
+    """Whether it says that something is not stated, not known or absent."""
+
+
+class JudgeUnits(Form):
+    """Hand in the verdicts."""
+
+    verdicts: list[JudgedUnit]
+    """One for each unit, by its number."""
 
 
 class UnitJudgement(NamedTuple):
@@ -115,8 +139,11 @@ class Evidence:
         self.calculations = tuple(calculations)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
         self._sources = sources
-        self.numbers = {key: number for number, key in keys.items() if key in texts}
+        self.numbers = dict[str, int]()
         """Source numbers by key."""
+        for number, key in keys.items():
+            if key in texts:
+                self.numbers[key] = number
 
     def numbers_of(self, keys: Iterable[str]) -> list[int]:
         """Return the numbers of these sources, without those that the report may not cite."""
@@ -473,7 +500,10 @@ async def is_sound(filler: Filler) -> bool:
         return False
     if form is None:
         return True
-    supported = {verdict.unit for verdict in form.verdicts if verdict.verdict == "supported"}
+    supported = set[int]()
+    for verdict in form.verdicts:
+        if verdict.verdict == "supported":
+            supported.add(verdict.unit)
     right = 0
     wrong = 0
     for number, stated in enumerate(TRIAL, 1):
