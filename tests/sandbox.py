@@ -14,16 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import hypothesis
 import pytest
-from kit.engines import PATHS, Directories, SearchApi, search_api
-from kit.web import Web, hostile_web
 
 if TYPE_CHECKING:
     # They import the package, which waits for `pytest_configure`.
     from kit.commands import Desk
+    from kit.engines import Directories, SearchApi
     from kit.files import Papers
     from kit.server import Server
+    from kit.web import Web
     from kit.wire import Wires
     from langgraph_sdk.client import LangGraphClient
 
@@ -42,7 +41,7 @@ DIRECTORIES = (
 )
 NAME_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 TRANSFERS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
-EXAMPLES = 40
+EXAMPLES = 20
 """So many does hypothesis try where nobody waits for CI, unless a test says how many it needs."""
 NEW_OBJECTS = 10_000
 """So many are made before the youngest are searched for garbage."""
@@ -95,7 +94,7 @@ def write_to_memory() -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Set up the process before any test module, and with it any library, is imported."""
     for name in [
         name
@@ -114,23 +113,35 @@ def pytest_configure() -> None:
     os.environ["DEEP_RESEARCH_BROWSER"] = "off"
     # A `.env` in the checkout is its owner's.
     os.environ["PYTHON_DOTENV_DISABLED"] = "true"
+    # A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a
+    # test starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.addaudithook(refuse_outside)
+    if runs_tests(config):
+        set_up_hypothesis()
+        gc.disable()
+
+
+def runs_tests(config: pytest.Config) -> bool:
+    """Whether this process runs tests itself instead of handing them to xdist's workers."""
+    return hasattr(config, "workerinput") or not config.getoption("numprocesses", None)
+
+
+def set_up_hypothesis() -> None:
+    """Load the settings of property tests."""
+    import hypothesis
+
     is_ci = "CI" in os.environ
-    examples = 100 if is_ci else EXAMPLES
     hypothesis.settings.register_profile(
         "suite",
         deadline=None,
         database=None,
         derandomize=is_ci,
-        max_examples=examples,
+        max_examples=100 if is_ci else EXAMPLES,
         # A busy machine is slow, whatever the data.
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
     hypothesis.settings.load_profile("suite")
-    # A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a
-    # test starts.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.addaudithook(refuse_outside)
-    gc.disable()
 
 
 def pytest_collection_finish() -> None:
@@ -189,6 +200,8 @@ def shared_data() -> Path:
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchApi]:
     """A search server, and the environment that leads to it."""
+    from kit.engines import search_api
+
     with search_api() as api:
         for name, value in api.environment().items():
             monkeypatch.setenv(name, value)
@@ -198,6 +211,8 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchApi]:
 @pytest.fixture(scope="module")
 def web() -> Iterator[Web]:
     """A web on loopback."""
+    from kit.web import hostile_web
+
     with hostile_web() as web:
         yield web
 
@@ -205,6 +220,9 @@ def web() -> Iterator[Web]:
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[Directories]:
     """Directories of papers, and the environment that leads to them."""
+    from kit.engines import PATHS, Directories
+    from kit.web import hostile_web
+
     with hostile_web() as web:
         for name, path in PATHS.items():
             monkeypatch.setenv(name, web.url(path))

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -52,6 +53,7 @@ def saved(document: Any) -> bytes:
     return file.getvalue()
 
 
+@cache
 def word() -> bytes:
     """A Word document of one paragraph."""
     document = docx.Document()
@@ -59,6 +61,7 @@ def word() -> bytes:
     return saved(document)
 
 
+@cache
 def slides(*titles: str) -> bytes:
     """A PowerPoint document with a slide for each title."""
     show = pptx.Presentation()

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from langchain_core.callbacks import (
@@ -162,6 +162,11 @@ class ScriptedChatModel(ChatOpenAI):
     @property
     def _llm_type(self) -> str:
         return "scripted"
+
+    @override
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """LangChain shows a model for each call; a script with all its messages takes long."""
+        return ()
 
     def unused(self) -> list[str]:
         """Return the replies that no call has asked for, in words."""

@@ -238,10 +238,10 @@ class Lab(Thread):
 
     @property
     def context(self) -> Context:
-        given = self.settings.get("limits", Limits())
-        limits = given if isinstance(given, Limits) else Limits(**given)
+        given = self.settings.get("limits", {})
+        chosen = given.model_dump(exclude_unset=True) if isinstance(given, Limits) else given
         # Researchers search, also where the documents are short, unless a test says otherwise.
-        limits = Limits(**{"whole_characters": 0, **limits.model_dump(exclude_unset=True)})
+        limits = Limits(**{"whole_characters": 0, **chosen})
         usual = {"models": dict(self.models), "docs": (self.folder,)}
         return Context(**{**usual, **self.settings, "limits": limits})
 

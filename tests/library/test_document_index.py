@@ -39,7 +39,7 @@ def answers(index: Index, words: list[str]) -> list[object]:
         ]
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.data(), st.lists(WORDS, min_size=2, max_size=12), WORDS, st.integers(1, 6))
 def test_the_order_of_indexing_does_not_change_what_is_found(
     data: st.DataObject, texts: list[list[str]], query: list[str], most: int

@@ -150,7 +150,7 @@ async def test_a_call_written_as_text_may_have_thought_tags_in_its_arguments(
     assert events.thoughts.startswith("Hm.")
 
 
-LIMIT = 500
+LIMIT = 100
 COUNTED = "They were counted. "
 
 
@@ -196,7 +196,7 @@ async def test_an_endless_answer_is_cut_at_a_multiple_of_its_limit_and_logged(
     assert was_cut_off(message)
     assert not message.tool_calls
     assert (
-        "An answer of the writer's model was cut at 8000 characters: it exceeds its limit"
+        "An answer of the writer's model was cut at 1600 characters: it exceeds its limit"
         in caplog.text
     )
 

@@ -133,14 +133,18 @@ async def test_files_are_cited_or_named_and_go_with_their_thread_and_a_copy_has_
         ]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_each_shape_of_a_file_is_read_and_not_kept_without_a_thread(
-    shape: str, tmp_path: Path
-) -> None:
+def test_each_shape_of_a_file_is_read_and_not_kept_without_a_thread(tmp_path: Path) -> None:
     question = "What is the mooring fee at Brannock Pier?"
-    state = build_graph().invoke(asked(question, SHAPES[shape]), context=context(tmp_path))
+    state = build_graph().invoke(asked(question, *SHAPES.values()), context=context(tmp_path))
     assert "47 crowns a night" in text(state)
-    assert state["messages"][0].content == question
+    [first, *_] = state["messages"]
+    assert first.content == question
+    kept = first.additional_kwargs["deep_research_attached"]
+    hashes = {shape: file["sha256"] for shape, file in zip(SHAPES, kept, strict=True)}
+    words = SHAPES["text"]["text"].encode()
+    assert hashes.pop("text") == hashlib.sha256(words).hexdigest()
+    assert set(hashes.values()) == {hashlib.sha256(TARIFF).hexdigest()}
+    assert [file["reason"] for file in kept] == [""] * len(SHAPES)
     assert files(tmp_path) == []
 
 

@@ -11,8 +11,10 @@ from kit.runs import PLAN, QUESTION, Lab, answered, decided, edited, lab, reques
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
+from deep_research.core.dialogue.plan_text import read_plan
 from deep_research.core.errors import QuestionRefused
 from deep_research.core.evidence.citations.labels import labels
+from deep_research.nodes.answers import AnswerKind, read_answer, reviewed
 
 ASK = "Which lighthouse do you mean?"
 STEPS = ("History of the Skerry Light", "Its keeper Ada Moran", "The harbour beside it")
@@ -55,14 +57,10 @@ async def test_clients_are_shown_a_form_of_langchains_type(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("reply", "steps"),
     [
-        *(
-            (approval, STEPS)
-            for approval in (decided("approve"), "ok", Command(resume={"action": "approve"}))
-        ),
-        *((decided("respond", message=words), STEPS) for words in ("Looks good!", "Ja!")),
-        (Command(resume={"action": "edit", "plan": "1. Only the tides"}), ("Only the tides",)),
+        (decided("approve"), STEPS),
+        ("ok", STEPS),
         (edited("Only the tides"), ("Only the tides",)),
-        *((way, TWO) for way in (decided("respond", message=TYPED), TYPED, Command(resume=TYPED))),
+        (TYPED, TWO),
     ],
 )
 async def test_an_approved_or_edited_plan_is_carried_out(
@@ -78,12 +76,8 @@ async def test_an_approved_or_edited_plan_is_carried_out(
     ("reply", "comment"),
     [
         (decided("reject", message="1. No tides\n2. No ferry"), "1. No tides\n2. No ferry"),
-        (decided("reject", message="ok"), "ok"),
         (decided("reject"), "Please make another plan."),
-        *(
-            (way, WISH)
-            for way in (WISH, Command(resume={"comment": WISH}), decided("respond", message=WISH))
-        ),
+        (WISH, WISH),
     ],
 )
 async def test_a_rejected_plan_is_written_again_after_any_comment(
@@ -96,15 +90,41 @@ async def test_a_rejected_plan_is_written_again_after_any_comment(
     assert run.calls("planner")[1].messages[3].text == comment
 
 
+KINDS: tuple[AnswerKind, ...] = ("approve", "edit", "reject", "respond")
+TOLD = "1. No tides\n2. No ferry"
+
+
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "review", "steps", "comment"),
     [
-        decided("reject"),
-        decided("reject", message="No."),
-        Command(goto="__end__"),
-        Command(goto=["__end__"]),
+        (decided("approve"), "approved", STEPS, ""),
+        (Command(resume={"action": "approve"}), "approved", STEPS, ""),
+        (Command(resume="ok"), "approved", STEPS, ""),
+        (decided("respond", message="Looks good!"), "approved", STEPS, ""),
+        (decided("respond", message="Ja!"), "approved", STEPS, ""),
+        (
+            Command(resume={"action": "edit", "plan": "1. Only the tides"}),
+            "approved",
+            ("Only the tides",),
+            "",
+        ),
+        (edited("Only the tides"), "approved", ("Only the tides",), ""),
+        (decided("respond", message=TYPED), "approved", TWO, ""),
+        (Command(resume=TYPED), "approved", TWO, ""),
+        (decided("reject", message=TOLD), "rejected", STEPS, TOLD),
+        (decided("reject", message="ok"), "rejected", STEPS, "ok"),
+        (Command(resume={"comment": WISH}), "rejected", STEPS, WISH),
+        (decided("respond", message=WISH), "rejected", STEPS, WISH),
     ],
 )
+def test_each_form_of_a_decision_on_the_plan_is_read(
+    reply: Command[Any], review: str, steps: tuple[str, ...], comment: str
+) -> None:
+    plan = reviewed(read_plan(PLAN, 6), read_answer(reply.resume, KINDS, 1000), 6)
+    assert (plan.review, plan.steps, plan.comment) == (review, steps, comment)
+
+
+@pytest.mark.parametrize("reply", [decided("reject", message="No."), Command(goto=["__end__"])])
 async def test_an_ended_question_is_over_and_the_next_message_begins_another(
     tmp_path: Path, reply: Any
 ) -> None:

@@ -144,18 +144,19 @@ async def test_an_old_page_is_read_again_where_the_web_is_searched(
     )
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"user": "bob"}, {"domains_deny": ("127.0.0.1",)}, {"domains_allow": ("example.org",)}],
-)
-async def test_pages_of_others_stay_hidden(
-    web: Web, tmp_path: Path, graph: ResearchGraph, settings: dict[str, Any]
+async def test_pages_of_other_users_and_of_denied_domains_stay_hidden(
+    web: Web, tmp_path: Path, graph: ResearchGraph
 ) -> None:
     await read_before(web, tmp_path, graph, user="alice")
     wanted = {"earlier": True, "engines": (), "user": "alice"}
-    run = on(web, tmp_path, graph, "second", Day(2026, 1, 9), **{**wanted, **settings})
-    assert not (await run.ask()).sources
-    own = on(web, tmp_path, graph, "third", Day(2026, 1, 9), **wanted)
+    for settings in (
+        {"user": "bob"},
+        {"domains_deny": ("127.0.0.1",)},
+        {"domains_allow": ("example.org",)},
+    ):
+        run = on(web, tmp_path, graph, str(settings), Day(2026, 1, 9), **{**wanted, **settings})
+        assert not (await run.ask()).sources, settings
+    own = on(web, tmp_path, graph, "own", Day(2026, 1, 9), **wanted)
     assert (await own.ask()).sources
 
 

@@ -74,30 +74,49 @@ def always_further(**more: Any) -> Rule:
 
 
 @pytest.mark.behaviour("A-29", "A-53")
-@pytest.mark.parametrize(
-    ("first", "then", "is_complete", "expected"),
-    [
-        (judged(0.69, 0.41, TIDES), ENOUGH, False, ["1", "1.1"]),
-        (judged(0.7, 0.9, TIDES), ENOUGH, False, ["1"]),
-        (judged(0.3, 0.4, TIDES), ENOUGH, False, ["1"]),
-        (judged(0.3, 0.8, TIDES), ENOUGH, True, ["1"]),
-        (judged(0.3, 0.8), ENOUGH, False, ["1"]),
-        (
-            WANTING,
-            judged(0.3, 0.8, suggestion("about  SKERRY light.", "Else")),
-            False,
-            ["1", "1.1"],
-        ),
-        (WANTING, judged(0.3, 0.8, suggestion("Else", LIGHT.lower())), False, ["1", "1.1"]),
-        (WANTING, WANTING, False, ["1", "1.1"]),
-    ],
-)
-async def test_a_step_is_followed_up_if_much_is_missing_what_is_there_is_good_and_no_ancestor_is_repeated(
-    tmp_path: Path, first: Rule, then: Rule, is_complete: bool, expected: list[str]
+async def test_a_step_is_followed_up_if_much_is_missing_and_what_is_there_is_good(
+    tmp_path: Path,
 ) -> None:
-    judging = of_task(LIGHT, first, then)
-    _, state = await followed(tmp_path, evaluate_outcome=judging, give_verdict=verdict(is_complete))
-    assert ids(state) == expected
+    judgements = {
+        LIGHT: judged(0.69, 0.41, TIDES),
+        "Ada Moran": judged(0.7, 0.9, TIDES),
+        "Port Anlow": judged(0.3, 0.4, TIDES),
+        "Tralee": WANTING,
+        "ferry": judged(0.3, 0.8),
+    }
+    judging = ENOUGH
+    for task, judgement in judgements.items():
+        judging = of_task(task, judgement, judging)
+    _, state = await followed(
+        tmp_path,
+        make_plan=plan(*map(step, judgements)),
+        record_learnings=new_each_time,
+        give_verdict=of_task("Tralee", verdict(True), INCOMPLETE),
+        evaluate_outcome=judging,
+    )
+    assert {step.status for step in state.steps} == {"completed"}
+    assert ids(state) == ["1", "1.1", "2", "3", "4", "5"]
+
+
+@pytest.mark.behaviour("A-53")
+async def test_no_follow_up_repeats_the_title_or_the_task_of_an_ancestor(tmp_path: Path) -> None:
+    # Each step gets a follow-up, which then suggests what its parent, or itself, already did.
+    keeper, harbour = suggestion("Keeper", "Tralee keeper"), suggestion("Harbour", "ferry harbour")
+    judgements = {
+        TIDE: judged(0.3, 0.8, suggestion("about  SKERRY light.", "Else")),
+        "Tralee keeper": judged(0.3, 0.8, suggestion("Else", "ada moran")),
+        "ferry harbour": judged(0.3, 0.8, harbour),
+        LIGHT: WANTING,
+        "Ada Moran": judged(0.3, 0.8, keeper),
+        "Port Anlow": judged(0.3, 0.8, harbour),
+    }
+    _, state = await followed(
+        tmp_path,
+        make_plan=plan(step(LIGHT), step("Ada Moran"), step("Port Anlow")),
+        record_learnings=new_each_time,
+        evaluate_outcome=lambda asked: judgements[asked.task](asked),
+    )
+    assert ids(state) == ["1", "1.1", "2", "2.1", "3", "3.1"]
 
 
 @pytest.mark.behaviour("A-52", "A-54", "A-57", "A-58")

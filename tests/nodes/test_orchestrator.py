@@ -262,7 +262,7 @@ async def test_models_that_reason_get_their_own_prompts_no_think_tool_and_low_ef
 async def test_findings_that_do_not_fit_the_window_shrink_to_what_they_prove(
     tmp_path: Path,
 ) -> None:
-    long = "".join(f"On day {day} much was said about the weather. " for day in range(800))
+    long = "".join(f"On day {day} much was said about the weather. " for day in range(400))
     run, state = await answered(
         tmp_path,
         orchestrator=[research("task 0."), research("task 1."), REPORT],

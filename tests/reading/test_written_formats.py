@@ -10,7 +10,7 @@ from email.message import EmailMessage
 
 import openpyxl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kit.files import book, saved
 
@@ -50,7 +50,6 @@ def as_text(words: str) -> str:
     return " ".join(parse(f"x{words}x".encode(), "a.txt").text[1:-1].split())
 
 
-@settings(max_examples=40)
 @given(st.lists(st.lists(CELLS, min_size=2, max_size=4), min_size=1, max_size=8))
 def test_the_text_of_every_cell_of_a_table_and_a_sheet_is_in_the_extract(
     rows: list[list[str]],
