@@ -73,18 +73,11 @@ async def test_documents_of_a_server_are_cited_by_title_address_and_date_as_a_re
             {"mcp": {"letters": letters_process(tmp_path)}},
             "web",
         )
-        states = [
-            (
-                await lab(
-                    tmp_path,
-                    researcher=[act, REPORT, written],
-                    writer=[written],
-                    **{"docs": (), "engines": (), **settings},
-                ).ask(),
-                kind,
-            )
-            for act, settings, kind in (searched, called)
-        ]
+        states = []
+        for act, given, kind in (searched, called):
+            settings: dict[str, Any] = {"docs": (), "engines": (), **given}
+            run = lab(tmp_path, researcher=[act, REPORT, written], writer=[written], **settings)
+            states.append((await run.ask(), kind))
     for state, kind in states:
         assert state.report is not None
         letter, tower = (state.sources[key] for key in state.report.sources)
