@@ -17,12 +17,12 @@ from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..evidence.origin import origin_of
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import distinct, grouped
+from ..records.dispute import Dispute
 from ..records.plan import Fact, Learning
 from ..records.research import Finding
 from ..records.sources import Source
 from ..store.pages import Pages
 from .notes import missing_of
-from .write import dispute_line
 
 _ANALYSIS = "Analysis, not a source:"
 """Line above the conclusions in the text of a finding."""
@@ -348,3 +348,19 @@ def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
     """Return the learnings without a source, in order; the same words once."""
     concluded = [learning for learning in learnings if not learning.source]
     return distinct(concluded, lambda learning: learning.text)
+
+
+def dispute_line(dispute: Dispute, numbers: Mapping[str, int]) -> str:
+    """Return a dispute as a line of a prompt; `numbers`: numbers of sources in the thread, by key.
+
+    Titles of sources are left out, since they may say anything.
+    """
+    shown = list[str]()
+    for side in dispute.sides:
+        shown.append(f"{side.text} [{numbers.get(side.source, 0)}] ({side.date or 'undated'})")
+    line = f"- {' – but: '.join(shown)}"
+    if dispute.newer:
+        line += f"; [{numbers.get(dispute.newer, 0)}] is newer"
+    if dispute.is_resolved:
+        line += f"; resolved: {dispute.resolution}"
+    return line

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -36,7 +36,6 @@ from ..models.compatible.thoughts import split_thoughts
 from ..models.repetition import without_loop
 from ..models.request import Request
 from ..models.resolve import is_small, without_model
-from ..records.dispute import Dispute
 from ..settings.context import Context, Role
 from ..store.pages import Pages
 from ._continuation import Continuation, join_continuation
@@ -476,19 +475,3 @@ async def ask_for_prose(request: Request, context: Context, events: ContinuedEve
     message = rest.message.model_copy(update={"content": whole})
     refused = tuple({*begun.refused, *rest.refused})
     return rest._replace(message=message, refused=refused)
-
-
-def dispute_line(dispute: Dispute, numbers: Mapping[str, int]) -> str:
-    """Return a dispute as a line of a prompt; `numbers`: numbers of sources in the thread, by key.
-
-    Titles of sources are left out, since they may say anything.
-    """
-    shown = list[str]()
-    for side in dispute.sides:
-        shown.append(f"{side.text} [{numbers.get(side.source, 0)}] ({side.date or 'undated'})")
-    line = f"- {' – but: '.join(shown)}"
-    if dispute.newer:
-        line += f"; [{numbers.get(dispute.newer, 0)}] is newer"
-    if dispute.is_resolved:
-        line += f"; resolved: {dispute.resolution}"
-    return line

@@ -14,7 +14,7 @@ from deep_research.core.evidence.memory.observations import (
 )
 from deep_research.core.records.plan import Learning
 from deep_research.core.records.research import Run
-from deep_research.core.writing.write import dispute_line
+from deep_research.core.writing.basis import dispute_line
 from deep_research.state import ResearchState
 
 CLAIMS = ("Lit in 1844.", "Lit in 1846.")

@@ -141,7 +141,7 @@ class ThreadDisputes:
         assert found.dispute
         keys = list(found.dispute.sources)
         if not all(keys):
-            # In runs stored by bad86816 only the learnings name the sources (`run.store.upgrade`).
+            # In runs stored by bad86816 only the learnings name the sources (`store.upgrade`).
             keys.clear()
             for learning in filter(None, map(self._state.learnings.get, found.learnings)):
                 keys.append(learning.source)
