@@ -5,13 +5,13 @@ from __future__ import annotations
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from ..core.dialogue.conversation import mark_of, text_only
-from ..core.dialogue.schedule import replace_steps, revise_steps, with_follow_up
 from ..core.evidence.memory.learned import fitting_learnings, is_confident
 from ..core.evidence.memory.observations import insights, open_gaps
 from ..core.records.plan import PlanStep
 from ..core.writing.forms import UpdatePlan
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from ._steps import replace_steps, revise_steps, with_follow_up
 from .step_turn import ended_step, learnings_for_prompt
 from .turn import NodeRuntime, Turn, begin_turn
 

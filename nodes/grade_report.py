@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..core.accounts.spending import limit_reached
-from ..core.dialogue.decisions import PENDING
-from ..core.dialogue.schedule import revise_steps
-from ..core.dialogue.transcripts import research_message, results_for
+from ..core.dialogue.transcripts import pending_research
 from ..core.events.packets import ReportGraded
 from ..core.models.resolve import is_extractive, is_small
 from ..core.records.report import Draft, Grade
@@ -16,6 +14,7 @@ from ..core.writing.write import known_findings
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from ..tools.offer import offered_tools
+from ._steps import revise_steps
 from .turn import NodeRuntime, Turn, begin_turn
 
 _NOT_GRADED = (
@@ -153,13 +152,8 @@ def _as_tasks(update: StateUpdate, state: ResearchState, draft: Draft) -> StateU
     """
     prefix = f"open-{state.run.id[:8]}-{draft.rounds}"
     waiting = list[tuple[str, str]]()
-    answers = dict[str, str]()
     for number, (_, task) in enumerate(_open_tasks(draft), 1):
-        call_id = f"{prefix}-{number}"
-        waiting.append((call_id, task))
-        answers[call_id] = PENDING
-    message = research_message(waiting)
-    results = results_for(message, answers)
+        waiting.append((f"{prefix}-{number}", task))
     changes = {"waiting": tuple(waiting), "decision": "research"}
     progress = update["progress"].model_copy(update=changes)
-    return {"progress": progress, "transcript": [[message, *results]]}
+    return {"progress": progress, "transcript": [pending_research(waiting)]}

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from langchain_core.messages import ToolMessage
-
 from ..core.dialogue.conversation import question_line, question_of
-from ..core.dialogue.decisions import PENDING
-from ..core.dialogue.transcripts import research_message
+from ..core.dialogue.transcripts import pending_research
 from ..core.events.call import document, step_failed
 from ..core.events.packets import Activity, ResearchAgentStart
 from ..core.evidence.memory.observations import gap_of
@@ -100,10 +97,9 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if not passages:
         gap = gap_of(task.text, run.id, 0, task.id, about=task.text)
         memory[gap.key] = gap
-    call = research_message([(task.id, task.text)])
     return {
         **turn.update(),
-        "transcript": [[call, ToolMessage(PENDING, tool_call_id=task.id)]],
+        "transcript": [pending_research([(task.id, task.text)])],
         "findings": {finding.id: finding},
         "sources": {**work.sources, **sources},
         "learnings": learnings,

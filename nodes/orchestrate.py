@@ -9,15 +9,14 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from ..core.accounts.spending import dispatched_now, limit_reached, shared_task_fields
 from ..core.dialogue.conversation import latest_messages, text_only
-from ..core.dialogue.decisions import DECISION_TOKENS, MOST_ANALYSES, PENDING, Order, decide
 from ..core.dialogue.transcripts import (
     MOST_GAPS,
     call_ids,
     findings_without_call,
     mark_withheld,
+    pending_research,
     read_calls,
     research_calls,
-    research_message,
     results_for,
     titles_of,
     with_findings,
@@ -42,9 +41,10 @@ from ..tools.control import (
     RESEARCH_AGENT_SCHEMA,
     THINK_TOOL_SCHEMA,
 )
-from ..tools.offer import offered_tools
+from ..tools.offer import DECISION_TOKENS, offered_tools
 from ..tools.passed import load_servers, passed_tools
 from ..tools.redaction import note_user
+from ._orders import MOST_ANALYSES, Order, decide
 from .turn import NodeRuntime, Turn, begin_turn
 
 _OF_PLAN = "plan-"
@@ -216,8 +216,8 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpd
     order = decide(calls, progress, has_findings=has_findings, has_assigned=has_assigned)
     transcript = _entries(calls.message, order)
     if order.uses_plan:
-        message, order = _from_plan(order, turn)
-        transcript += _entries(message, order)
+        requested, order = _from_plan(order, turn)
+        transcript += requested
     progress = order.progress.model_copy(
         update={
             "opening": progress.opening or len(state.messages),
@@ -299,10 +299,10 @@ def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
     return [message, *results_for(message, order.answers)]
 
 
-def _from_plan(order: Order, turn: Turn) -> tuple[AIMessage, Order]:
+def _from_plan(order: Order, turn: Turn) -> tuple[list[AnyMessage], Order]:
     """Make tasks of plan steps that were not researched yet, as if the model had called for them.
 
-    If there are none, the report is written.
+    Returns the calls, with pending results. If there are none, the report is written.
     """
     state = turn.state
     assert state.plan is not None
@@ -310,12 +310,7 @@ def _from_plan(order: Order, turn: Turn) -> tuple[AIMessage, Order]:
     left = [step for step in state.plan.steps if step not in asked]
     steps = dispatched_now(left, turn.context.limits, state.spending)
     if not steps:
-        return AIMessage(""), order._replace(decision="report")
+        return [], order._replace(decision="report")
     prefix = f"{_OF_PLAN}{state.run.id[:8]}-{state.progress.cycle}"
-    tasks = list[tuple[str, str]]()
-    answers = dict[str, str]()
-    for number, step in enumerate(steps):
-        call_id = f"{prefix}-{number}"
-        tasks.append((call_id, step))
-        answers[call_id] = PENDING
-    return research_message(tasks), order._replace(answers=answers, tasks=tuple(tasks))
+    tasks = [(f"{prefix}-{number}", step) for number, step in enumerate(steps)]
+    return pending_research(tasks), order._replace(tasks=tuple(tasks))

@@ -6,13 +6,6 @@ import logging
 from collections.abc import Sequence
 
 from ..core.accounts.spending import dispatched_now, limit_reached, shared_task_fields
-from ..core.dialogue.schedule import (
-    NOTHING_TO_THINK_OVER,
-    due,
-    replace_steps,
-    restore_skipped,
-    skip_pending,
-)
 from ..core.events.call import step_done, step_started
 from ..core.events.packets import SectionEnd, TopLevelBranching
 from ..core.evidence.memory.learned import fitting_learnings
@@ -23,6 +16,7 @@ from ..core.records.sources import Source
 from ..core.settings.limits import Limits
 from ..state import ResearchState, StateUpdate
 from ..tools.redaction import note_user
+from ._steps import NOTHING_TO_THINK_OVER, due, replace_steps, restore_skipped, skip_pending
 from .turn import NodeRuntime, Turn, begin_turn
 
 _ANALYSIS_SHARE = 0.2

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import replace
 
 from ..core.dialogue.conversation import attached_to_question
-from ..core.dialogue.schedule import NOTHING_TO_THINK_OVER
 from ..core.dialogue.transcripts import THOUGHTS_ALONE, mark_withheld
 from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
@@ -18,6 +17,7 @@ from ..core.writing.basis import deciding_passages
 from ..core.writing.report import ReportEvents, clean_for_draft, draft_message, reader_of
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
+from ._steps import NOTHING_TO_THINK_OVER
 from .turn import NodeRuntime, Turn, begin_turn
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
-from ..core.dialogue.decisions import DECISION_TOKENS
 from ..core.errors import NoSearchTool
 from ..core.library.library import Library
 from ..core.models.request import Request
@@ -26,6 +25,9 @@ from .results import shortener
 from .run_engines import choose_engines, choose_retrievers, fallback_engines
 from .tool import ResearchTool, ToolContext, tool_schema
 from .web_search import WebSearch, WebSearchArguments
+
+DECISION_TOKENS = 1024
+"""Maximum output tokens of one decision of the orchestrator or a researcher."""
 
 
 def check_tools(context: Context) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..records.research import Run, Spent, Value
+from ..records.research import Run, Spent, Task, Value
 from ..settings.limits import Limits
 
 _CENT = 0.01
@@ -29,6 +29,15 @@ class Total(NamedTuple):
     def tokens(self) -> int:
         """Input and output tokens together."""
         return self.input_tokens + self.output_tokens
+
+    def share_used_up(self, task: Task) -> str:
+        """Return which share of the run's budget the task has used up with these costs, worded for
+        the reader; empty if none."""
+        if task.tokens is not None and self.tokens >= task.tokens:
+            return "its share of the token limit was used up (max_tokens)"
+        if task.usd is not None and self.usd >= task.usd:
+            return "its share of the money limit was used up (max_usd)"
+        return ""
 
 
 def total(spending: Mapping[str, Spent]) -> Total:

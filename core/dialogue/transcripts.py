@@ -255,14 +255,19 @@ def with_findings(
     return filled
 
 
-def research_message(tasks: Iterable[tuple[str, str]]) -> AIMessage:
-    """Return a message that calls for these tasks (call id, text), as if the orchestrator's model
-    had written it."""
+def _research_message(tasks: Iterable[tuple[str, str]]) -> AIMessage:
     calls: list[ToolCall] = []
     for call_id, text in tasks:
         arguments = {"task": text}
         calls.append(tool_call(name=tool_names.RESEARCH_AGENT, args=arguments, id=call_id))
     return AIMessage("", tool_calls=calls)
+
+
+def pending_research(tasks: Sequence[tuple[str, str]]) -> list[AnyMessage]:
+    """Return a message that calls for these tasks (call id, text), as if the orchestrator's model
+    had written it, and their empty results."""
+    results = [ToolMessage("", tool_call_id=call_id) for call_id, _ in tasks]
+    return [_research_message(tasks), *results]
 
 
 def research_calls(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
@@ -355,7 +360,7 @@ def findings_without_call(
             results.append(ToolMessage(result_of(finding), tool_call_id=finding.id))
     if not tasks:
         return []
-    message = research_message(tasks)
+    message = _research_message(tasks)
     message.additional_kwargs[EARLIER] = True
     return [message, *results]
 

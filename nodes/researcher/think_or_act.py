@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.tool import tool_call
 
-from ...core.accounts.spending import seconds_left
+from ...core.accounts.spending import seconds_left, total
 from ...core.concurrency import Failed
-from ...core.dialogue.decisions import allowance_used_up, choose_action
 from ...core.dialogue.transcripts import (
     call_ids,
     estimated_tokens,
@@ -36,6 +35,7 @@ from ...tools.offer import researcher_tools
 from ...tools.passed import load_servers
 from ...tools.results import shrunk
 from ..turn import NodeRuntime, ResearcherTurn
+from ._next_action import choose_action
 
 _MOST_SHRINKS = 2
 """How often older results may be shortened: each time invalidates the provider's prompt cache."""
@@ -125,7 +125,7 @@ def _limit(state: ResearcherState, context: Context) -> str:
     task = state.task
     if state.seconds > task.seconds:
         return f"its time of {context.limits.researcher_seconds:g} s was over (researcher_seconds)"
-    reason = allowance_used_up(task, state.spending)
+    reason = total(state.spending).share_used_up(task)
     if reason:
         return reason
     if state.iteration >= context.limits.max_iterations:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from langchain_core.messages import AnyMessage
 
+from ...core.accounts.spending import total
 from ...core.concurrency import Failed
-from ...core.dialogue.decisions import allowance_used_up
 from ...core.events.call import activity, step_started
 from ...core.records import tool_names
 from ...core.records.branches import PLAN_TIME_OVER, BranchUpdate, StepState
@@ -73,5 +73,5 @@ def _limit(state: StepState, context: Context, *, reads_first: bool) -> str:
     tool = tool_names.READ_DOCUMENTS if reads_first else searches[0]
     if state.seconds >= task.seconds:
         return PLAN_TIME_OVER
-    reason = allowance_used_up(task, state.spending)
+    reason = total(state.spending).share_used_up(task)
     return reason or used_up(tool, meter_of(task, state.spending))

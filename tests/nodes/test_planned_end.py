@@ -31,13 +31,13 @@ from langchain_core.messages import AIMessage, ToolMessage
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.core.dialogue.plan_text import plan_text, read_steps
-from deep_research.core.dialogue.schedule import restore_skipped, skip_pending
 from deep_research.core.evidence.memory.disputes import confirmed_disputes
 from deep_research.core.evidence.memory.observations import contradictions, open_gaps
 from deep_research.core.evidence.memory.observations import insights as insights_of
 from deep_research.core.records.plan import FINAL_CHECK, PlanStep
 from deep_research.core.store.database import open_database
 from deep_research.core.store.pages import page_namespace
+from deep_research.nodes._steps import restore_skipped, skip_pending
 from deep_research.nodes.write_report import write_report
 from deep_research.state import ResearchState
 

@@ -228,7 +228,7 @@ def _may_import(module: Module, target: str) -> bool:
         return bool(first) and first not in LEVELS
     here, there = module.folder, rest[0] if rest and rest[0] in LEVELS else ""
     if there == "nodes" == here:
-        return ".".join(rest[:2]) in FRAME
+        return ".".join(rest[:2]) in FRAME or _is_private(rest[-2])
     if not here or there == here:
         return True
     return bool(there) and LEVELS[there] < LEVELS[here]
@@ -277,7 +277,12 @@ def without_docstring(module: Module) -> list[str]:
 def node_names(modules: Iterable[Module]) -> list[str]:
     """The nodes by their files, packages left out."""
     names = [module.name for module in modules if module.folder == "nodes"]
-    return [name for name in names if not name.endswith("__init__") and name not in FRAME]
+    return [name for name in names if not _is_helper(name)]
+
+
+def _is_helper(name: str) -> bool:
+    """Whether a module in `nodes/` is not a node: a package, the frame, or private to its folder."""
+    return name.endswith("__init__") or name in FRAME or _is_private(name.rpartition(".")[2])
 
 
 def misnamed_node(module: Module) -> list[str]:

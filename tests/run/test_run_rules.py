@@ -20,7 +20,6 @@ from langgraph.store.memory import InMemoryStore
 from deep_research.core import errors
 from deep_research.core.concurrency import PerLoop
 from deep_research.core.dialogue.conversation import marked
-from deep_research.core.dialogue.decisions import decide
 from deep_research.core.dialogue.plan_text import read_plan
 from deep_research.core.dialogue.transcripts import read_calls, results_for
 from deep_research.core.events.log import Log, read_log
@@ -29,6 +28,7 @@ from deep_research.core.records.research import Plan, Progress, Run
 from deep_research.core.settings.context import Context
 from deep_research.core.store.pages import Pages
 from deep_research.core.writing.facts import facts_of_run
+from deep_research.nodes._orders import decide
 from deep_research.nodes.answers import read_answer, reviewed
 from deep_research.state import ResearchState
 
