@@ -15,14 +15,9 @@ from langgraph.types import Overwrite
 
 from ..core.accounts.ledger import check_account
 from ..core.dialogue.conversation import (
-    DRAFT,
+    Conversation,
     attached_to,
-    check_question,
-    entry_of,
-    house_rules,
     mark_of,
-    question_of,
-    refused_messages,
     safe_text,
     with_attached,
 )
@@ -30,7 +25,7 @@ from ..core.events.log import Emitter
 from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.citations.labels import labels
-from ..core.library.attachments import INCOMING, take_files
+from ..core.library.attachments import INCOMING, message_words, take_files
 from ..core.library.folder import LeftOut
 from ..core.library.library import Library, LibraryStatus, catalogue
 from ..core.models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
@@ -76,12 +71,13 @@ async def begin(
     # Messages that were not added by a call of this graph may still contain files.
     messages = await take_files(state.messages, pages_of(runtime.store, ""), context)
     state = replace(state, messages=messages)
-    check_question(state.messages, context.limits.question_characters)
-    entry = entry_of(state.messages, state.run)
-    drop = refused_messages(state.messages, context.limits.question_characters)
+    conversation = Conversation(messages)
+    conversation.check(context.limits.question_characters)
+    entry = conversation.entry(state.run)
+    drop = conversation.refused(context.limits.question_characters)
     # A stopped run leaves its draft; wherever it continues, it writes a new one.
     for message in state.messages:
-        if mark_of(message) == DRAFT:
+        if mark_of(message) == "draft":
             drop.append(message)
     if not state.run.id or entry == "follow_up":
         return await _start(state, runtime, strategy, entry, drop)
@@ -154,14 +150,14 @@ async def _start(
     for warning in warnings:
         notices.append(warning.replace(QUOTES_ONLY, is_extract))
     notices += _document_notices(status, attached)
-    if len(house_rules(messages)) > context.limits.question_characters:
+    if len(Conversation(messages).house_rules) > context.limits.question_characters:
         notices.append(_RULES_CUT)
     if context.mix_private and (scope.docs or scope.retrievers) and scope.engines:
         notices.append(MIXES_PRIVATE)
     notices += tracing_notices(context)
     run = Run(
         id=uuid.uuid4().hex,
-        question=question_of(messages),
+        question=Conversation(messages).question,
         date=f"{context.clock.now():%A, %B %d, %Y}",
         language=language.name,
         language_code=language.code,
@@ -285,7 +281,7 @@ async def _index_attached(
                 left_out = unread[file.name]
                 changes = {"reason": left_out.reason, "code": left_out.code}
             checked.append(file.model_copy(update=changes))
-        updated.append(with_attached(message, checked))
+        updated.append(with_attached(message, message_words(message), checked))
     docs = context.docs
     if status.documents:
         docs = tuple(dict.fromkeys((*docs, folder)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import SystemMessage
 
-from ..core.dialogue.conversation import latest_messages, marked
+from ..core.dialogue.conversation import Conversation, marked
 from ..core.events.call import stop_packet
 from ..core.events.packets import Activity, MessageDelta, MessageStart
 from ..core.models.ask import ask_model
@@ -74,7 +74,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         tools.append(ANSWER_FROM_READ_SCHEMA)
     request = turn.request(
         "clarifier",
-        [SystemMessage(system), *latest_messages(state.messages)],
+        [SystemMessage(system), *Conversation(state.messages).latest_for_models()],
         tools=tools,
         tool_choice="auto" if may_ask else "any",
         text_key="question_to_user",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
-from ..core.dialogue.conversation import mark_of, text_only
+from ..core.dialogue.conversation import Conversation, mark_of
 from ..core.evidence.memory.learned import fitting_learnings, is_confident
 from ..core.evidence.memory.observations import insights, open_gaps
 from ..core.records.plan import PlanStep
@@ -73,7 +73,7 @@ def _steering(state: ResearchState) -> list[AnyMessage]:
         if isinstance(message, HumanMessage) and not is_reply:
             messages.append(message)
         is_reply = mark_of(message) == "plan"
-    return text_only(messages)
+    return Conversation(messages).for_models()
 
 
 async def _adapt(

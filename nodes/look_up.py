@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..core.dialogue.conversation import question_line, question_of
+from ..core.dialogue.conversation import Conversation, question_line
 from ..core.dialogue.transcripts import pending_research
 from ..core.events.call import document, step_failed
 from ..core.events.packets import Activity, ResearchAgentStart
@@ -110,7 +110,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 def _step(state: ResearchState, turn: Turn) -> StepState:
     """Return the search as a step of a plan, with its queries and the pages to open."""
     limits = turn.context.limits
-    question = question_of(state.messages)
+    question = Conversation(state.messages).question
     subject = question_line(question)
     searching = PlanStep(id=_LOOK_UP, title=subject, task=subject, requires_search=True)
     task = single_task(turn.state, searching, limits, cycle=0)

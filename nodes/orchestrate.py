@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from ..core.accounts.spending import dispatched_now, limit_reached, shared_task_fields
-from ..core.dialogue.conversation import latest_messages, text_only
+from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import (
     MOST_GAPS,
     call_ids,
@@ -98,7 +98,7 @@ def _steering(state: ResearchState) -> list[AnyMessage]:
     if not seen:
         return []
     new = [message for message in state.messages[seen:] if isinstance(message, HumanMessage)]
-    return text_only(new)
+    return Conversation(new).for_models()
 
 
 def _gaps_left(state: ResearchState) -> dict[str, Observation]:
@@ -154,7 +154,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
     opening = progress.opening or len(state.messages)
     messages = [
         SystemMessage(system),
-        *latest_messages(state.messages[:opening]),
+        *Conversation(state.messages[:opening]).latest_for_models(),
         *findings_without_call(state.findings, state.transcript),
         *with_findings(state.transcript, state.findings),
         *steering,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from langchain_core.messages import HumanMessage, SystemMessage
 from typing_extensions import override
 
-from ..core.dialogue.conversation import latest_messages
-from ..core.dialogue.plan_text import read_plan
+from ..core.dialogue.conversation import Conversation
+from ..core.dialogue.plan_text import PlanText
 from ..core.dialogue.transcripts import THOUGHTS_ALONE
 from ..core.errors import NoPlan
 from ..core.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
@@ -41,7 +41,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         reads_all=run.scope.reads_all,
         has_web=bool(run.scope.engines),
     )
-    conversation = latest_messages(state.messages)
+    conversation = Conversation(state.messages).latest_for_models()
     async with turn.paid(events):
         for again in (False, True):
             reminder = render_prompt("plan", "reminder", again=again, assumptions=run.assumptions)
@@ -55,7 +55,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
                 f"The planner's model wrote no plan, even when asked again.{why} Resume the run, "
                 "or set another model."
             )
-    written = read_plan(reply.message.text, limits.max_plan_steps)
+    written = PlanText.read(reply.message.text).plan(limits.max_plan_steps)
     if written.remark:
         events.pass_on(f"\n\n({written.remark})")
     events.emit(SectionEnd(placement=events.placement))

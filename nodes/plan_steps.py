@@ -6,19 +6,16 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..core.dialogue.conversation import latest_messages
+from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.plan_text import (
-    MOST_REQUIREMENTS,
-    PLAN_TITLE_CHARACTERS,
-    plan_text,
-    read_steps,
+    PlanText,
+    plan_of_steps,
 )
 from ..core.errors import ModelFailed, NoPlan
 from ..core.events.packets import PlanDelta, PlanStart, SectionEnd
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import open_gaps
 from ..core.records.plan import PlanStep
-from ..core.records.research import Plan
 from ..core.writing.forms import MakePlan, PlannedStep
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
@@ -36,7 +33,7 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     placement = turn.placement
     max_steps = turn.context.limits.max_plan_steps
     if state.plan and state.plan.review == "approved":
-        return {"steps": read_steps(state.plan.text, max_steps)}
+        return {"steps": PlanText.read(state.plan.text).typed_steps(max_steps)}
     turn.announce("plan")
     async with turn.paid():
         form = await _ask(state, turn)
@@ -49,23 +46,15 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     logging.getLogger(__name__).info(
         "The plan of %s has %d steps: %s", state.run.id, len(steps), kinds
     )
-    title = " ".join(form.title.split())[:PLAN_TITLE_CHARACTERS]
-    requirements = tuple(filter(str.strip, form.requirements))[:MOST_REQUIREMENTS]
-    text = plan_text(steps, title, requirements)
     named = 0
     for step in form.steps:
         if step.title.strip() or step.task.strip():
             named += 1
-    written = Plan(
-        text=text,
-        title=title,
-        steps=tuple(step.title for step in steps),
-        requirements=requirements,
-        left_out=max(0, named - len(steps)),
-    )
+    left_out = max(0, named - len(steps))
+    written = plan_of_steps(steps, form.title, form.requirements, left_out)
     turn.emit(
         PlanStart(placement=placement),
-        PlanDelta(placement=placement, content=text),
+        PlanDelta(placement=placement, content=written.text),
         SectionEnd(placement=placement),
     )
     update = await offer_plan(turn, replace(state, plan=written, steps=steps))
@@ -133,7 +122,7 @@ async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
             MakePlan,
             "planner",
             "plan_steps",
-            latest_messages(state.messages),
+            Conversation(state.messages).latest_for_models(),
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,
             assumptions=run.assumptions,

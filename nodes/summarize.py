@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core.concurrency import gather_or_cancel
-from ..core.dialogue.conversation import latest_messages, question_of
+from ..core.dialogue.conversation import Conversation
 from ..core.events.packets import Summary
 from ..core.evidence.citations.citing import number_findings
 from ..core.records import tool_names
@@ -39,8 +39,8 @@ async def _summary(state: ResearchState, turn: Turn) -> StateUpdate:
 
     This is the question itself if it is the only message or the model gives no answer.
     """
-    conversation = latest_messages(state.messages)
-    summary = question_of(state.messages)
+    conversation = Conversation(state.messages).latest_for_models()
+    summary = Conversation(state.messages).question
     if len(conversation) > 1:
         form = await turn.filler.ask_if_possible(
             RecordSummary, "planner", "summarize", conversation
@@ -57,7 +57,7 @@ async def _read_named(state: ResearchState, turn: Turn) -> StateUpdate:
     The finding says which could not be read.
     """
     run = turn.state.run
-    addresses = addresses_in(question_of(state.messages))[: turn.context.limits.max_open]
+    addresses = addresses_in(Conversation(state.messages).question)[: turn.context.limits.max_open]
     if not addresses:
         return {"findings": {}, "learnings": {}, "sources": {}}
     # An answer to a clarifying question, which `begin` has not seen, may name pages too.

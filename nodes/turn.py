@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from langchain_core.messages import AIMessageChunk, AnyMessage
+from langchain_core.messages import AnyMessage
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
 from ..core.accounts.ledger import UnsettledCosts, recorded, unsettled_costs
 from ..core.concurrency import Failed, attempt
-from ..core.dialogue.conversation import MESSAGE_MARK, PROGRESS, house_rules
+from ..core.dialogue.conversation import (
+    Conversation,
+    progress_chunk,
+)
 from ..core.events.call import ActivityKind, CallEvents, SilentEvents, activity
 from ..core.events.log import Emitter, emitter
 from ..core.events.packets import Packet, Placement, placement_of
@@ -78,12 +80,7 @@ class NodeTurn(Generic[Events]):
             if packet.type not in _LINES:
                 continue
             line = getattr(packet, _LINES[packet.type])
-            chunk = AIMessageChunk(
-                content=f"*{plain_line(line)}*\n\n",
-                id=str(uuid.uuid4()),
-                additional_kwargs={MESSAGE_MARK: PROGRESS},
-            )
-            push_message(chunk, state_key=None)
+            push_message(progress_chunk(f"*{plain_line(line)}*\n\n"), state_key=None)
 
 
 class Turn(NodeTurn[CallEvents]):
@@ -94,7 +91,7 @@ class Turn(NodeTurn[CallEvents]):
         run = lost.settled(state.run)
         placement = Placement(turn_index=state.progress.turn)
         super().__init__(run, placement, runtime, SilentEvents)
-        rules = house_rules(state.messages)[: self.context.limits.question_characters]
+        rules = Conversation(state.messages).house_rules[: self.context.limits.question_characters]
         if rules:
             instructions = "\n".join(filter(None, (self.context.instructions, rules)))
             self.context = self.context.model_copy(update={"instructions": instructions})

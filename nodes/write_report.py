@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from ..core.dialogue.conversation import attached_to_question
+from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import THOUGHTS_ALONE, mark_withheld
 from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
@@ -40,7 +40,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         withheld = mark_withheld(state.findings, writer.refused)
         update = turn.update(
             stop_reason=state.run.stop_reason or cut,
-            not_read=(*state.run.not_read, *attached_to_question(state.messages)),
+            not_read=(*state.run.not_read, *Conversation(state.messages).not_read),
             notices=(*state.run.notices, *_notices(writer)),
         )
         state = replace(state, run=update["run"], findings={**state.findings, **withheld})

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from ...core.accounts.ledger import check_account
 from ...core.accounts.spending import total
-from ...core.dialogue.conversation import DRAFT, attached_to, clean_nested, mark_of, safe_text
+from ...core.dialogue.conversation import attached_to, clean_nested, mark_of, safe_text
 from ...core.errors import DeepResearchError, UnknownThread, UserMistake, log_failure
 from ...core.events.log import LogTail, read_log
 from ...core.evidence.citations.labels import labels
@@ -302,7 +302,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         depth = "quick"
     messages = list[dict[str, Any]]()
     for message in state.messages:
-        if mark_of(message) == DRAFT:
+        if mark_of(message) == "draft":
             continue
         messages.append(
             {

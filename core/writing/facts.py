@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from ...state import ResearchState
 from ...tools.results import JOINT, Result, results_in
-from ..dialogue.conversation import mark_of, question_of
+from ..dialogue.conversation import Conversation, mark_of
 from ..evidence.checking.proof import Known
 from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import by_number, cited_numbers
@@ -54,13 +54,13 @@ def facts_of_run(state: ResearchState, context: Context) -> Facts:
         if mark_of(message) == "report":
             last_report = index
     # The user's messages since the last report, except approvals of a plan.
-    question = question_of(state.messages).splitlines()
+    question = Conversation(state.messages).question.splitlines()
     findings = list[TaskFinding]()
     for finding in state.own_findings:
         findings.append(TaskFinding(finding.task, _quotes(state, finding)))
     return Facts(
         request="\n".join(line for line in question if not is_approval(line)),
-        earlier=question_of(state.messages[:last_report]),
+        earlier=Conversation(state.messages[:last_report]).question,
         language=run.language,
         steps=state.plan.steps if state.plan else (),
         most_steps=context.limits.max_plan_steps,

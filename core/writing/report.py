@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from ...state import ResearchState
 from ..accounts.spending import total
-from ..dialogue.conversation import DRAFT, mark_of, marked
+from ..dialogue.conversation import Mark, mark_of, marked
 from ..dialogue.transcripts import REASONING
 from ..events.call import ProseEvents, final_document, stop_packet
 from ..events.log import Emitter
@@ -198,7 +198,7 @@ def draft_message(
     `reader`: see `reader_of`.
     """
     thought = events.thoughts.strip() or state.progress.thought
-    message = _message(state, unchecked(draft), reader, DRAFT, thought)
+    message = _message(state, unchecked(draft), reader, "draft", thought)
     return message.model_copy(update={"id": events.message_id})
 
 
@@ -213,14 +213,14 @@ def changed_draft_messages(
     if before is None:
         return []
     thought = str(before.additional_kwargs.get(REASONING, ""))
-    message = _message(state, unchecked(draft), reader, DRAFT, thought)
+    message = _message(state, unchecked(draft), reader, "draft", thought)
     return [message.model_copy(update={"id": before.id})]
 
 
 def _draft_in(state: ResearchState) -> BaseMessage | None:
     """Return the draft's message in the conversation, if there is one."""
     for message in reversed(state.messages):
-        if mark_of(message) == DRAFT:
+        if mark_of(message) == "draft":
             return message
     return None
 
@@ -244,7 +244,7 @@ def report_messages(state: ResearchState, report: Report, reader: str | None) ->
 
 
 def _message(
-    state: ResearchState, report: Report, reader: str | None, mark: str, thought: str
+    state: ResearchState, report: Report, reader: str | None, mark: Mark, thought: str
 ) -> AIMessage:
     """Return a message of the kind `mark` with the report, notes and sources.
 

@@ -17,8 +17,8 @@ from typing_extensions import override
 
 from ...prompts import fence, fenced_knowledge, render_prompt
 from ...state import ResearchState
-from ..dialogue.conversation import text_only
-from ..dialogue.plan_text import split_plan
+from ..dialogue.conversation import Conversation
+from ..dialogue.plan_text import PlanText
 from ..dialogue.transcripts import (
     CHARACTERS_PER_TOKEN,
     Shorten,
@@ -361,7 +361,7 @@ class TextWriter:
         """Return the conversation before the research, as text."""
         messages = self._state.messages
         opening = self._state.progress.opening or len(messages)
-        return text_only(messages[:opening])
+        return Conversation(messages[:opening]).for_models()
 
     def _writer_request(self, messages: Sequence[AnyMessage], shorten: Shorten) -> Request:
         return Request(
@@ -398,7 +398,8 @@ class TextWriter:
         ]
         if state.progress.opening:
             # What the user has said since the plan was last revised.
-            messages += text_only(state.messages[state.progress.seen_messages :])
+            later = Conversation(state.messages[state.progress.seen_messages :])
+            messages += later.for_models()
         if draft:
             messages.append(AIMessage(draft))
         messages.append(HumanMessage(self._reminder(part, draft, passages)))
@@ -411,7 +412,7 @@ class TextWriter:
         plan = "\n".join(f"{step.id}. {step.title}" for step in state.steps)
         requirements = ""
         if state.plan:
-            plan = plan or split_plan(state.plan.text).steps
+            plan = plan or PlanText.read(state.plan.text).steps
             requirements = "\n".join(f"- {words}" for words in state.plan.requirements)
         summary = state.brief.summary
         if summary.strip() == run.question:

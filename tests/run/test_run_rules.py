@@ -20,7 +20,7 @@ from langgraph.store.memory import InMemoryStore
 from deep_research.core import errors
 from deep_research.core.concurrency import PerLoop
 from deep_research.core.dialogue.conversation import marked
-from deep_research.core.dialogue.plan_text import read_plan
+from deep_research.core.dialogue.plan_text import PlanText
 from deep_research.core.dialogue.transcripts import read_calls, results_for
 from deep_research.core.events.log import Log, read_log
 from deep_research.core.events.packets import Placement, ReasoningDelta
@@ -74,7 +74,7 @@ def test_every_call_of_a_model_gets_exactly_one_result(
 
 @given(st.text(max_size=200), st.integers(1, 8))
 def test_a_plan_has_at_least_one_step_and_never_more_than_allowed(text: str, most: int) -> None:
-    plan = read_plan(text, most)
+    plan = PlanText.read(text).plan(most)
     assert 1 <= len(plan.steps) <= most
 
 
@@ -92,7 +92,7 @@ def test_a_plan_has_at_least_one_step_and_never_more_than_allowed(text: str, mos
 def test_the_steps_of_a_plan_are_parsed_in_any_common_format(
     text: str, steps: tuple[str, ...]
 ) -> None:
-    plan = read_plan(text, 6)
+    plan = PlanText.read(text).plan(6)
     assert plan.steps == steps
     assert plan.text == text
 
