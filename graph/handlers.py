@@ -17,9 +17,9 @@ from langgraph.types import Command
 
 from ..core.dialogue.transcripts import NOT_RUN
 from ..core.errors import failure_of, log_failure
-from ..core.events.call import researcher_failed, step_failed
-from ..core.events.log import emitter
-from ..core.events.packets import placement_of
+from ..core.events.blocks import ResearcherPackets, StepPackets
+from ..core.events.log import Emitter
+from ..core.events.packets import Placement
 from ..core.models.resolve import settings_of
 from ..core.records.branches import BranchUpdate, ResearcherState, StepState, StepTask
 from ..core.records.research import Action, Task
@@ -36,7 +36,9 @@ async def write_partial_finding(
 ) -> Command[Literal["write_finding"]]:
     """If a node of a researcher fails, have the finding written from the notes so far."""
     reason, request = _reason(error), state.request
-    emitter(state.task.question_id).emit(researcher_failed(placement_of(state.task), reason))
+    Emitter.of_node(state.task.question_id).emit(
+        ResearcherPackets(Placement.of(state.task)).failure(reason)
+    )
     update = BranchUpdate(ended="partial", reason=reason, request=None, failures=[reason])
     if request:
         # The failed tool call still needs a result, and its packets have used the current step
@@ -53,7 +55,7 @@ async def keep_excerpts_only(state: ResearcherState, error: NodeError) -> Comman
     """If the finding cannot be written, use excerpts of the researcher's sources instead."""
     pages = pages_of(get_store(), state.task.question_id)
     finding = await keep_excerpts(
-        state, pages, emitter(state.task.question_id), _reason(error), state.seconds
+        state, pages, Emitter.of_node(state.task.question_id), _reason(error), state.seconds
     )
     return Command(update={"findings": {finding.id: finding}}, goto=END)
 
@@ -64,9 +66,12 @@ async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Li
     The others continue.
     """
     task = state["task"]
-    finding, events = failed_finding(task, "failed", _reason(error)), emitter(task.question_id)
+    finding, events = (
+        failed_finding(task, "failed", _reason(error)),
+        Emitter.of_node(task.question_id),
+    )
     if isinstance(task, StepTask):
-        events.emit(step_failed(placement_of(task), finding.reason))
+        events.emit(StepPackets(Placement.of(task)).failure(finding.reason))
         emit_end(events, finding, task)
     else:
         emit_failure(events, finding, task, [])
@@ -76,7 +81,9 @@ async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Li
 async def evaluate_partial_step(state: StepState, error: NodeError) -> Command[Literal["evaluate"]]:
     """If a node of a step fails, evaluate what the step has found so far."""
     reason = _reason(error)
-    emitter(state.task.question_id).emit(step_failed(placement_of(state.task), reason))
+    Emitter.of_node(state.task.question_id).emit(
+        StepPackets(Placement.of(state.task)).failure(reason)
+    )
     # Turn 0 is used up: the step emitted its first packets there before it failed.
     update = BranchUpdate(
         is_over=True, ended="partial", reason=reason, failures=[reason], turn=max(1, state.turn)
@@ -87,9 +94,11 @@ async def evaluate_partial_step(state: StepState, error: NodeError) -> Command[L
 async def end_step(state: StepState, error: NodeError) -> Command[Any]:
     """If the evaluation of a step fails, end the step with its results so far."""
     reason = _reason(error)
-    emitter(state.task.question_id).emit(step_failed(placement_of(state.task), reason))
+    Emitter.of_node(state.task.question_id).emit(
+        StepPackets(Placement.of(state.task)).failure(reason)
+    )
     finding = finding_of(state, [*state.failures, reason], state.seconds)
-    emit_end(emitter(state.task.question_id), finding, state.task)
+    emit_end(Emitter.of_node(state.task.question_id), finding, state.task)
     outcome = outcome_of(state)
     memory = gap_left_by(state, finding)
     update = BranchUpdate(
@@ -110,7 +119,7 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
     )
     report = unchecked(draft)
     state = replace(state, run=run, report=report)
-    emitter(run.id).emit(*end_packets(state, was_checked=True))
+    Emitter.of_node(run.id).emit(*end_packets(state, was_checked=True))
     progress = state.progress.model_copy(update={"turn": state.progress.turn + 1})
     reader = reader_of(settings_of(get_runtime(Context)), pages_of(get_store(), run.id))
     messages = report_messages(state, report, reader)

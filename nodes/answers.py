@@ -14,8 +14,8 @@ from langgraph.types import interrupt
 from ..core.dialogue.conversation import check_question, marked, safe_text
 from ..core.dialogue.plan_text import PlanText
 from ..core.errors import QuestionRefused
-from ..core.events.call import stop_packet
-from ..core.events.packets import EstimateMade
+from ..core.events.blocks import PlanPackets
+from ..core.events.packets import OverallStop
 from ..core.evidence.citations.labels import is_approval, labels
 from ..core.records.research import Plan
 from ..core.writing.usual_cost import usual_cost_of
@@ -152,13 +152,13 @@ async def offer_plan(turn: Turn, state: ResearchState) -> StateUpdate:
     placement = turn.events.placement
     cost = await usual_cost_of(turn.pages, state, turn.context)
     if cost:
-        turn.emit(EstimateMade(placement=placement, estimate=cost))
+        turn.emit(PlanPackets(placement).estimate(cost))
     is_reviewed = turn.context.review_plan and state.run.is_resumable
     status = "waiting" if is_reviewed else state.run.status
     update = turn.update(usual_cost=cost, status=status)
     if is_reviewed:
         update["messages"] = [marked(plan.text, "plan")]
-        turn.emit(stop_packet(update["run"], placement.turn_index))
+        turn.emit(OverallStop.of(update["run"], placement.turn_index))
     return {**update, "plan": plan}
 
 
@@ -169,5 +169,5 @@ async def end_run(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """
     turn = await begin_turn(state, runtime)
     update = turn.costs(status="ended")
-    turn.emit(stop_packet(update["run"], turn.placement.turn_index))
+    turn.emit(OverallStop.of(update["run"], turn.placement.turn_index))
     return {**update, "messages": [marked(labels(state.run.language_code).ended, "ended")]}

@@ -13,7 +13,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from ..core.accounts.ledger import check_account
+from ..core.accounts.ledger import Account
 from ..core.dialogue.conversation import (
     Conversation,
     attached_to,
@@ -132,7 +132,7 @@ async def _start(
 ) -> StateUpdate:
     """Start a new question, with settings that stay the same for all of it."""
     given = settings_of(runtime)
-    await check_account(pages_of(runtime.store, ""), given)
+    await Account(pages_of(runtime.store, "")).check(given)
     started = given.clock.seconds()
     kept = [message for message in state.messages if message not in drop]
     context, messages, attached = await _index_attached(given, kept, runtime)

@@ -8,7 +8,7 @@ from itertools import product
 
 from langchain_core.messages import HumanMessage
 
-from ..core.events.call import disputes_found
+from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.disputes import confirmed_disputes, dispute_between, observed_dispute
 from ..core.evidence.memory.learned import facts_of, fitting_learnings
 from ..core.evidence.memory.observations import close_gap, contradictions, insights, open_gaps
@@ -36,7 +36,7 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         memory = await _check(state, own, turn)
     found = confirmed_disputes(replace(state, memory={**state.memory, **memory}))
     if found:
-        turn.emit(disputes_found(found, turn.placement))
+        turn.emit(ReportPackets(turn.placement).disputes(found))
     return {**turn.update(), "memory": memory}
 
 

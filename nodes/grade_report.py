@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..core.accounts.spending import limit_reached
+from ..core.accounts.spending import Budget
 from ..core.dialogue.transcripts import pending_research
-from ..core.events.packets import ReportGraded
+from ..core.events.blocks import ReportPackets
 from ..core.models.resolve import is_extractive, is_small
 from ..core.records.report import Draft, Grade
 from ..core.writing.forms import GradeReport, RequirementGrade
@@ -63,9 +63,8 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     if graded.rounds < context.limits.checklist_rounds:
         is_researched = bool(_open_tasks(graded)) and _may_research(turn)
         is_lacking = is_researched or any(grade.is_found for grade in graded.open_grades)
-    turn.emit(
-        ReportGraded(placement=turn.placement, grades=[*graded.grades], is_researched=is_researched)
-    )
+    packets = ReportPackets(turn.placement)
+    turn.emit(packets.grades(graded.grades, is_researched=is_researched))
     update = turn.update()
     rounds = graded.rounds
     if is_lacking:
@@ -87,7 +86,7 @@ def _may_research(turn: Turn) -> bool:
     if run.stop_reason:
         return False
     spending = turn.state.spending | turn.spending
-    if limit_reached(turn.context.limits, spending, run.active_seconds):
+    if Budget(turn.context.limits, spending).limit_reached(run.active_seconds):
         return False
     return bool(offered_tools(turn.context))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..core.dialogue.conversation import Conversation, question_line
 from ..core.dialogue.transcripts import pending_research
-from ..core.events.call import document, step_failed
-from ..core.events.packets import Activity, ResearchAgentStart
+from ..core.events.blocks import ResearcherPackets, StepPackets
+from ..core.events.packets import Activity
 from ..core.evidence.memory.observations import gap_of
 from ..core.records.branches import StepState, assignment_of
 from ..core.records.plan import Learning, Observation, PlanStep
@@ -17,7 +17,6 @@ from ..core.settings.context import Watch
 from ..core.writing.basis import SourcePassage, recalled_passages
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in
-from ..tools.excerpts import finding_packets
 from ..tools.redaction import note_user
 from ..tools.results import JOINT, Result, results_in
 from ..tools.search_round import SearchRound
@@ -54,7 +53,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         description = _SMALL
     turn.emit(
         Activity(placement=placement, text=description, icon="lightbulb"),
-        ResearchAgentStart(placement=placement, research_task=task.text),
+        ResearcherPackets(placement).start(task.text),
     )
     reason = ""
     if run.is_recalled:
@@ -84,9 +83,8 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         actions=tuple(work.actions),
     )
     for failure in work.failures:
-        turn.emit(step_failed(placement, failure))
-    cited = list(map(document, sources.values()))
-    turn.emit(*finding_packets(placement, finding, cited))
+        turn.emit(StepPackets(placement).failure(failure))
+    turn.emit(*ResearcherPackets(placement).finding(finding.text, sources.values()))
     learnings = dict[str, Learning]()
     # The thread already has the learnings of recalled passages.
     if not run.is_recalled:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from ..core.accounts.spending import dispatched_now, limit_reached, shared_task_fields
+from ..core.accounts.spending import Budget
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import (
     MOST_GAPS,
@@ -68,7 +68,7 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         max_cycles = context.limits.max_cycles_reasoning
         setting = "max_cycles_reasoning"
     steering = _steering(state)
-    limit = limit_reached(context.limits, state.spending, state.run.active_seconds)
+    limit = Budget(context.limits, state.spending).limit_reached(state.run.active_seconds)
     if not limit and not state.draft and progress.cycle >= max_cycles - 1:
         limit = f"the last of {max_cycles} cycles was reached ({setting})"
     if limit:
@@ -263,12 +263,12 @@ def _send_out(
     """
     state = turn.state
     limits = turn.context.limits
-    now = dispatched_now(tasks, limits, state.spending)
+    now = Budget(limits, state.spending).dispatched_now(tasks)
     waiting = tuple(tasks[len(now) :])
     if len(now) > 1:
         placement = Placement(turn_index=progress.turn)
         turn.emit(TopLevelBranching(placement=placement, num_parallel_branches=len(now)))
-    common = shared_task_fields(state.run, limits, state.spending, len(tasks))
+    common = Budget(limits, state.spending).shared_task_fields(state.run, len(tasks))
     titles = titles_of(tasks, transcript)
     researched = list[Task]()
     for position, (call_id, text) in enumerate(now):
@@ -308,7 +308,7 @@ def _from_plan(order: Order, turn: Turn) -> tuple[list[AnyMessage], Order]:
     assert state.plan is not None
     asked = {finding.task for finding in state.own_findings}
     left = [step for step in state.plan.steps if step not in asked]
-    steps = dispatched_now(left, turn.context.limits, state.spending)
+    steps = Budget(turn.context.limits, state.spending).dispatched_now(left)
     if not steps:
         return [], order._replace(decision="report")
     prefix = f"{_OF_PLAN}{state.run.id[:8]}-{state.progress.cycle}"

@@ -11,7 +11,8 @@ from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.plan_text import PlanText
 from ..core.dialogue.transcripts import THOUGHTS_ALONE
 from ..core.errors import NoPlan
-from ..core.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
+from ..core.events.blocks import PlanPackets
+from ..core.events.packets import Packet, Placement
 from ..core.writing.write import ContinuedEvents, ask_for_prose
 from ..prompts import render_prompt
 from ..state import ResearchState, StateUpdate
@@ -58,7 +59,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     written = PlanText.read(reply.message.text).plan(limits.max_plan_steps)
     if written.remark:
         events.pass_on(f"\n\n({written.remark})")
-    events.emit(SectionEnd(placement=events.placement))
+    events.emit(PlanPackets(events.placement).end())
     return await offer_plan(turn, replace(state, plan=written))
 
 
@@ -66,9 +67,9 @@ class PlanEvents(ContinuedEvents):
     """Emits the plan as it is written."""
 
     @override
-    def start(self) -> PlanStart:
-        return PlanStart(placement=self.placement)
+    def start(self) -> Packet:
+        return PlanPackets(self.placement).start()
 
     @override
     def show(self, words: str) -> None:
-        self.emit(PlanDelta(placement=self.placement, content=words))
+        self.emit(PlanPackets(self.placement).piece(words))

@@ -12,7 +12,7 @@ from ..core.dialogue.plan_text import (
     plan_of_steps,
 )
 from ..core.errors import ModelFailed, NoPlan
-from ..core.events.packets import PlanDelta, PlanStart, SectionEnd
+from ..core.events.blocks import PlanPackets
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import open_gaps
 from ..core.records.plan import PlanStep
@@ -30,7 +30,6 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     If the user has approved a plan, take the steps from that.
     """
     turn = await begin_turn(state, runtime)
-    placement = turn.placement
     max_steps = turn.context.limits.max_plan_steps
     if state.plan and state.plan.review == "approved":
         return {"steps": PlanText.read(state.plan.text).typed_steps(max_steps)}
@@ -52,11 +51,8 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             named += 1
     left_out = max(0, named - len(steps))
     written = plan_of_steps(steps, form.title, form.requirements, left_out)
-    turn.emit(
-        PlanStart(placement=placement),
-        PlanDelta(placement=placement, content=written.text),
-        SectionEnd(placement=placement),
-    )
+    packets = PlanPackets(turn.placement)
+    turn.emit(packets.start(), packets.piece(written.text), packets.end())
     update = await offer_plan(turn, replace(state, plan=written, steps=steps))
     progress = turn.advanced(opening=len(state.messages), seen_messages=len(state.messages))
     return {**update, "steps": steps, "progress": progress}

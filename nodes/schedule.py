@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from ..core.accounts.spending import dispatched_now, limit_reached, shared_task_fields
-from ..core.events.call import step_done, step_started
-from ..core.events.packets import SectionEnd, TopLevelBranching
+from ..core.accounts.spending import Budget
+from ..core.events.blocks import StepPackets
+from ..core.events.packets import TopLevelBranching
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
 from ..core.records.branches import StepTask
@@ -44,7 +44,7 @@ async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if stops_searches:
         steps = skip_pending(steps, stops_searches, searches_only=True)
     update = turn.costs(stop_reason=stops_searches)
-    chosen = dispatched_now(due(steps), limits, state.spending, has_slots=True)
+    chosen = Budget(limits, state.spending).dispatched_now(due(steps), has_slots=True)
     if chosen and not chosen[0].requires_search and not state.learnings:
         # There is nothing to analyze yet.
         skipped = _skip(chosen[0], turn)
@@ -74,11 +74,8 @@ def _skip(step: PlanStep, turn: Turn) -> PlanStep:
         "turn": turn.placement.turn_index,
     }
     skipped = step.model_copy(update=changes)
-    turn.emit(
-        step_started(step, turn.placement),
-        step_done(skipped, turn.placement),
-        SectionEnd(placement=turn.placement),
-    )
+    packets = StepPackets(turn.placement)
+    turn.emit(packets.start(step), *packets.end(skipped))
     return skipped
 
 
@@ -100,8 +97,8 @@ def _limits(steps: Sequence[PlanStep], state: ResearchState, limits: Limits) -> 
     limits_of_tools = dict.fromkeys(("max_searches", "max_fetches", "max_tool_calls"))
     without_tools = limits.model_copy(update=limits_of_tools)
     active_seconds = state.run.active_seconds
-    stops_all = limit_reached(without_tools, state.spending, active_seconds)
-    return stops_all, limit_reached(limits, state.spending, active_seconds)
+    stops_all = Budget(without_tools, state.spending).limit_reached(active_seconds)
+    return stops_all, Budget(limits, state.spending).limit_reached(active_seconds)
 
 
 def _seconds_left(state: ResearchState, limits: Limits) -> float:
@@ -142,7 +139,7 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
         seconds = _seconds_to_search(state, limits)
     observations = [noted for noted in noticed if noted.kind != "gap"]
     elements = elements_for(step.task, observations, _reasonings(state, step), limits.max_elements)
-    fields = shared_task_fields(run, limits, state.spending, steps)
+    fields = Budget(limits, state.spending).shared_task_fields(run, steps)
     fields["seconds"] = seconds
     return StepTask(
         id=f"{run.id[:8]}-{step.id}",

@@ -11,12 +11,13 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 
-from ..core.accounts.spending import shared_task_fields
+from ..core.accounts.spending import Budget
 from ..core.concurrency import Failed
 from ..core.errors import DeepResearchError, failure_of
-from ..core.events.call import SilentEvents, step_done
+from ..core.events.blocks import StepPackets
+from ..core.events.call import SilentEvents
 from ..core.events.log import Emitter
-from ..core.events.packets import SectionEnd, placement_of
+from ..core.events.packets import Placement
 from ..core.evidence.checking.proof import with_found_citations
 from ..core.evidence.citations.citing import cited_numbers
 from ..core.evidence.memory.disputes import observed_dispute
@@ -82,7 +83,7 @@ def learnings_for_prompt(
 def single_task(state: ResearchState, step: PlanStep, limits: Limits, cycle: int) -> StepTask:
     """Return the task of a step outside the plan; its budget is what the run has left."""
     run = state.run
-    fields = shared_task_fields(run, limits, state.spending, 1)
+    fields = Budget(limits, state.spending).shared_task_fields(run, 1)
     fields["seconds"] = limits.max_seconds_planned
     return StepTask(
         id=f"{run.id[:8]}-{step.id}",
@@ -463,7 +464,5 @@ def ended_step(step: PlanStep, finding: Finding) -> PlanStep:
 
 def emit_end(emitter: Emitter, finding: Finding, task: StepTask) -> None:
     """Emit the packets that end the step."""
-    emitter.emit(
-        step_done(ended_step(task.step, finding), placement_of(task)),
-        SectionEnd(placement=placement_of(task)),
-    )
+    packets = StepPackets(Placement.of(task))
+    emitter.emit(*packets.end(ended_step(task.step, finding)))

@@ -12,15 +12,16 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
-from ..core.accounts.ledger import UnsettledCosts, recorded, unsettled_costs
+from ..core.accounts.ledger import Ledger, UnsettledCosts
 from ..core.concurrency import Failed, attempt
 from ..core.dialogue.conversation import (
     Conversation,
     progress_chunk,
 )
-from ..core.events.call import ActivityKind, CallEvents, SilentEvents, activity
-from ..core.events.log import Emitter, emitter
-from ..core.events.packets import Packet, Placement, placement_of
+from ..core.events.blocks import ActivityKind, activity
+from ..core.events.call import CallEvents, SilentEvents
+from ..core.events.log import Emitter
+from ..core.events.packets import Packet, Placement
 from ..core.evidence.citations.rendering import plain_line
 from ..core.models.request import Facts, Request
 from ..core.models.resolve import settings_of
@@ -61,7 +62,7 @@ class NodeTurn(Generic[Events]):
         question_id = work.question_id if isinstance(work, Task) else work.id
         self.context = within_scope(settings_of(runtime), work.scope)
         self.pages = pages_of(runtime.store, question_id)
-        self.emitter = emitter(question_id)
+        self.emitter = Emitter.of_node(question_id)
         self.placement = placement
         """Placement (turn and tab indexes) of its first packets."""
         self.events = make_events(self.emitter, placement)
@@ -127,7 +128,7 @@ class Turn(NodeTurn[CallEvents]):
         Pass `events` to show the calls; by default, they are silent.
         """
         self.events = events or self.events
-        return recorded(self.pages, self.state.run.id, self.events.bill)
+        return Ledger(self.pages, self.state.run.id).recorded(self.events.bill)
 
     def costs(self, **changes: Any) -> StateUpdate:
         """Return the update of the spending, and of the run with these fields and its active time
@@ -175,7 +176,7 @@ class Turn(NodeTurn[CallEvents]):
 
 async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
     """Return the turn of a node; settles the costs of turns that failed or were stopped."""
-    lost = await unsettled_costs(pages_of(runtime.store, state.run.id), state.run.id)
+    lost = await Ledger(pages_of(runtime.store, state.run.id), state.run.id).unsettled()
     return Turn(state, runtime, lost)
 
 
@@ -194,7 +195,7 @@ class BranchTurn(NodeTurn[Events]):
 
         `step`: `sub_turn_index` of the turn's packets.
         """
-        self.tab = placement_of(task)
+        self.tab = Placement.of(task)
         """Placement of the branch as a whole."""
         placement = self.tab.model_copy(update={"sub_turn_index": step})
         super().__init__(task, placement, runtime, make_events)
@@ -215,9 +216,8 @@ class BranchTurn(NodeTurn[Events]):
         """Return a context manager that records the costs of calls within it, even if it fails or
         is stopped.
         """
-        return recorded(
-            self.pages, self._task.question_id, self.events.bill, researcher=self._task.id
-        )
+        ledger = Ledger(self.pages, self._task.question_id)
+        return ledger.recorded(self.events.bill, researcher=self._task.id)
 
     async def attempt(self, work: Coroutine[Any, Any, Value], seconds: float) -> Value | Failed:
         """Await the work for at most `seconds`.

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from ..core.dialogue.transcripts import count_withheld, results_in_order
-from ..core.events.call import document, researcher_failed
+from ..core.events.blocks import ResearcherPackets
 from ..core.events.log import Emitter
 from ..core.events.packets import (
-    Document,
-    FindingCitedDocuments,
-    FindingDelta,
-    FindingStart,
-    Packet,
     Placement,
-    SectionEnd,
-    placement_of,
 )
 from ..core.records.branches import ResearcherState, assignment_of
 from ..core.records.research import Ending, Finding, Task
+from ..core.records.sources import Source
 from ..core.store.pages import Pages
 from .results import results_in
 
@@ -54,7 +48,7 @@ async def keep_excerpts(
         }
     )
     keys = [state.numbered[number - 1] for number in numbers]
-    cited = [document(state.sources[key]) for key in keys]
+    cited = [state.sources[key] for key in keys]
     emit_failure(emitter, finding, state.task, cited)
     return finding
 
@@ -64,20 +58,7 @@ def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
     return Finding(**assignment_of(task), text="", ended=ended, reason=reason, failures=(reason,))
 
 
-def emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: list[Document]) -> None:
+def emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: Sequence[Source]) -> None:
     """Emit that a researcher failed, and the excerpts that replace its finding."""
-    placement = placement_of(task)
-    emitter.emit(
-        researcher_failed(placement, finding.reason), *finding_packets(placement, finding, cited)
-    )
-
-
-def finding_packets(
-    placement: Placement, finding: Finding, cited: list[Document]
-) -> Iterator[Packet]:
-    """Yield the packets of a finding that no model streamed, and those that end it."""
-    if finding.text:
-        yield FindingStart(placement=placement)
-        yield FindingDelta(placement=placement, content=finding.text)
-        yield FindingCitedDocuments(placement=placement, cited_docs=cited)
-    yield SectionEnd(placement=placement)
+    packets = ResearcherPackets(Placement.of(task))
+    emitter.emit(packets.failure(finding.reason), *packets.finding(finding.text, cited))

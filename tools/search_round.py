@@ -12,7 +12,7 @@ from langgraph.errors import GraphBubbleUp
 from ..core.concurrency import gather_or_cancel
 from ..core.errors import failure_of, log_failure
 from ..core.events.call import CallEvents
-from ..core.events.packets import placement_of
+from ..core.events.packets import Placement
 from ..core.evidence.memory.observations import unopened
 from ..core.evidence.text.similarity import distinct, interleave
 from ..core.records import tool_names
@@ -216,7 +216,7 @@ class SearchRound:
         """Return the outcomes of parallel calls, emitted and charged as one use of the tool."""
         turn = self.turn
         self.turn += 1
-        placement = placement_of(self.task).model_copy(update={"sub_turn_index": turn})
+        placement = Placement.of(self.task).model_copy(update={"sub_turn_index": turn})
         left = TimeLimit(self.task.seconds - self.watch.seconds, "max_seconds_planned")
         time = min(TimeLimit(self.context.limits.tool_seconds, "tool_seconds"), left)
         meters = [tool_context.meter for _, tool_context in calls]

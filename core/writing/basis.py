@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from ...prompts import fenced_knowledge
 from ...state import ResearchState
 from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, mark_withheld
-from ..events.call import final_document
-from ..events.packets import Placement, ReportFraming, Sources
+from ..events.blocks import ReportPackets
+from ..events.packets import Packet, Placement
 from ..evidence.checking.source_text import SourceText
 from ..evidence.memory.learned import facts_of, fitting_learnings, thoughts
 from ..evidence.memory.observations import insights, relevance
@@ -120,25 +120,21 @@ def _cited_line(fact: Fact, sources: Mapping[str, Source]) -> str:
     return f"{fact.text} [{numbers}]"
 
 
-def framing_packets(state: ResearchState, placement: Placement) -> list[ReportFraming | Sources]:
+def framing_packets(state: ResearchState, placement: Placement) -> list[Packet]:
     """Return the packets with the report's main message, if anything was learned, and with all
     sources.
     """
-    packets: list[ReportFraming | Sources] = []
+    packets: list[Packet] = []
     conclusions = _main_conclusions(state)
     if conclusions:
         message, *reasons = conclusions
-        packets.append(
-            ReportFraming(placement=placement, main_message=message, reasoning=" ".join(reasons))
-        )
+        packets.append(ReportPackets(placement).framing(message, " ".join(reasons)))
     # Cited sources first.
     ordered = sorted(
         state.sources.values(),
         key=lambda source: (not source.number, source.number, source.key),
     )
-    documents = list(map(final_document, ordered))
-    cited = [source.key for source in ordered if source.number]
-    return [*packets, Sources(placement=placement, documents=documents, cited=cited)]
+    return [*packets, ReportPackets(placement).sources(ordered)]
 
 
 def _main_conclusions(state: ResearchState) -> list[str]:

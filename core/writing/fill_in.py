@@ -15,7 +15,8 @@ from ...prompts import render_prompt
 from ...tools.results import shortener
 from ..dialogue.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
 from ..errors import ModelFailed, failure_of, log_failure
-from ..events.call import CallEvents, step_failed
+from ..events.blocks import StepPackets
+from ..events.call import CallEvents
 from ..events.packets import Placement
 from ..evidence.memory.observations import WITHHELD_REASON
 from ..masking import Secrets
@@ -144,7 +145,7 @@ class Filler:
     def fail(self, reason: str) -> None:
         """Emit a failure and record it."""
         self.failures.append(reason)
-        self._events.emit(step_failed(self._placement, reason))
+        self._events.emit(StepPackets(self._placement).failure(reason))
 
 
 def _read(form: type[Filled], calls: Calls, secrets: Secrets) -> Filled | str:

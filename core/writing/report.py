@@ -16,18 +16,13 @@ from ...state import ResearchState
 from ..accounts.spending import total
 from ..dialogue.conversation import Mark, mark_of, marked
 from ..dialogue.transcripts import REASONING
-from ..events.call import ProseEvents, final_document, stop_packet
+from ..events.blocks import MessagePackets, ReportPackets
+from ..events.call import ProseEvents
 from ..events.log import Emitter
 from ..events.packets import (
-    CitationInfo,
-    MessageDelta,
-    MessageStart,
-    NotesAdded,
+    OverallStop,
     Packet,
     Placement,
-    ReportAudited,
-    ReportCitation,
-    ReportRevised,
 )
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.verification import read_sources, with_independence
@@ -70,27 +65,23 @@ def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
     `state.progress.turn` must be the turn of the check.
     """
     turn = state.progress.turn
-    placement = Placement(turn_index=turn)
+    made = ReportPackets(Placement(turn_index=turn))
     draft, report = state.draft, state.report
     assert draft is not None and report is not None
     packets: list[Packet] = []
     if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
-        citations = list[ReportCitation]()
-        for number, key in report.keys.items():
-            citations.append(ReportCitation(citation_number=number, document_id=key))
-        text = plain_citations(report.text)
-        packets.append(ReportRevised(placement=placement, content=text, citations=citations))
+        packets.append(made.revised(plain_citations(report.text), report.keys))
     notes = report_notes(state)
     words = labels(state.run.language_code)
     above = warning_above(report, words, was_researched=bool(state.sources))
     if notes or above:
-        packets.append(NotesAdded(placement=placement, notes=notes, above=above))
+        packets.append(made.notes(notes, above))
     if report.audit:
-        packets.append(ReportAudited(placement=placement, audit=report.audit))
+        packets.append(made.audit(report.audit))
     if not packets and not was_checked:
         # Nothing was emitted in this turn.
         turn -= 1
-    return [*packets, stop_packet(state.run, turn)]
+    return [*packets, OverallStop.of(state.run, turn)]
 
 
 class ReportEvents(ProseEvents):
@@ -121,12 +112,9 @@ class ReportEvents(ProseEvents):
         """Drops what the current call repeats of the text so far."""
 
     @override
-    def start(self) -> MessageStart:
-        return MessageStart(
-            placement=self.placement,
-            final_documents=list(map(final_document, self._numbered.values())),
-            pre_answer_processing_seconds=self._seconds_before,
-        )
+    def start(self) -> Packet:
+        packets = MessagePackets(self.placement)
+        return packets.report_start(self._numbered.values(), self._seconds_before)
 
     @override
     def pass_on(self, words: str) -> None:
@@ -176,18 +164,14 @@ class ReportEvents(ProseEvents):
     def _show(self, pieces: list[CitedPiece]) -> None:
         if pieces and self._title and not self.written:
             self.stream(f"{self._title}\n\n")
+        packets = MessagePackets(self.placement)
         for piece in pieces:
             words = f"[{piece.number}]" if isinstance(piece, Cited) else piece
             self.written += words
             self.stream(words)
             if isinstance(piece, Cited) and piece.is_first:
-                citation = CitationInfo(
-                    placement=self.placement,
-                    citation_number=piece.number,
-                    document_id=piece.key,
-                )
-                self.emit(citation)
-            self.emit(MessageDelta(placement=self.placement, content=words))
+                self.emit(packets.citation(piece.number, piece.key))
+            self.emit(packets.piece(words))
 
 
 def draft_message(

@@ -18,8 +18,8 @@ from ...core.dialogue.transcripts import (
     results_for,
     results_in_order,
 )
-from ...core.events.call import CallEvents, researcher_failed
-from ...core.events.packets import ResearchAgentStart, ResearchAgentTitle
+from ...core.events.blocks import ResearcherPackets
+from ...core.events.call import CallEvents
 from ...core.models.ask import Reply, ask_model, withheld_result
 from ...core.records import tool_names
 from ...core.records.branches import BranchUpdate, ResearcherState, ToolRequest
@@ -48,8 +48,8 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     context = turn.context
     await load_servers(context)
     if not (state.step or state.notes or state.was_nudged):
-        title = ResearchAgentTitle(placement=turn.tab, title=task.title)
-        turn.emit(ResearchAgentStart(placement=turn.tab, research_task=task.text), title)
+        packets = ResearcherPackets(turn.tab)
+        turn.emit(packets.start(task.text), packets.title(task.title))
     reason = state.reason or _limit(state, context)
     if reason:
         logging.getLogger(__name__).warning("The researcher of %s ends early: %s", task.id, reason)
@@ -77,7 +77,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     if isinstance(reply, Failed):
         failures = list[str]()
         if not reply.is_late:
-            turn.emit(researcher_failed(turn.tab, reply.reason))
+            turn.emit(ResearcherPackets(turn.tab).failure(reply.reason))
             failures.append(reply.reason)
         return {
             **spent,

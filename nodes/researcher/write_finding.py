@@ -9,14 +9,11 @@ from typing_extensions import override
 from ...core.concurrency import Failed
 from ...core.dialogue.transcripts import count_withheld, missing_in, results_in_order, was_cut_off
 from ...core.errors import ModelFailed, RunFailed
-from ...core.events.call import document
+from ...core.events.blocks import ResearcherPackets
 from ...core.events.log import Emitter
 from ...core.events.packets import (
-    FindingCitedDocuments,
-    FindingDelta,
-    FindingStart,
+    Packet,
     Placement,
-    SectionEnd,
 )
 from ...core.evidence.checking.proof import with_found_citations
 from ...core.evidence.checking.units import report_units, states_figures
@@ -49,15 +46,15 @@ class FindingEvents(ContinuedEvents):
     def __init__(self, emitter: Emitter, placement: Placement) -> None:
         """`placement` is that of the researcher's next step."""
         super().__init__(emitter, placement)
-        self.tab = placement.model_copy(update={"sub_turn_index": None})
+        self._packets = ResearcherPackets(placement.model_copy(update={"sub_turn_index": None}))
 
     @override
-    def start(self) -> FindingStart:
-        return FindingStart(placement=self.tab)
+    def start(self) -> Packet:
+        return self._packets.finding_start()
 
     @override
     def show(self, words: str) -> None:
-        self.emit(FindingDelta(placement=self.tab, content=words))
+        self.emit(self._packets.finding_piece(words))
 
 
 async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
@@ -106,11 +103,8 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     if is_by_small_model and not fault and cited_numbers(text, known):
         text = with_other_sources(text, await _quoted(request, turn), known)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
-    documents = [document(state.sources[key]) for key in cited]
-    turn.emit(
-        FindingCitedDocuments(placement=turn.tab, cited_docs=documents),
-        SectionEnd(placement=turn.tab),
-    )
+    sources = [state.sources[key] for key in cited]
+    turn.emit(*ResearcherPackets(turn.tab).finding_end(sources))
     return Finding(
         **assignment_of(state.task),
         text=text,

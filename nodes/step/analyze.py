@@ -7,7 +7,7 @@ from dataclasses import replace
 from langchain_core.messages import HumanMessage
 
 from ...core.concurrency import Failed
-from ...core.events.call import activity, iteration_packets, step_started
+from ...core.events.blocks import StepPackets, activity
 from ...core.evidence.memory.learned import confidence, without_markers
 from ...core.models.resolve import is_extractive
 from ...core.records.branches import BranchUpdate, StepState
@@ -26,7 +26,7 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     turn = StepTurn(state, runtime)
     context = turn.context
     turn.emit(
-        step_started(task.step, turn.tab),
+        StepPackets(turn.tab).start(task.step),
         activity("analyze", task.question, turn.placement, task.step.title),
     )
     form = await turn.in_time(
@@ -70,7 +70,7 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         confidence=score,
         at=context.clock.now().isoformat(timespec="seconds"),
     )
-    turn.emit(*iteration_packets(task.step.id, iteration, learnings, turn.placement))
+    turn.emit(*StepPackets(turn.placement).iteration(task.step.id, iteration, learnings))
     return {
         **update,
         "iterations": [iteration],

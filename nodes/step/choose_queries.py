@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage
 
 from ...core.accounts.spending import total
 from ...core.concurrency import Failed
-from ...core.events.call import activity, step_started
+from ...core.events.blocks import StepPackets, activity
 from ...core.records import tool_names
 from ...core.records.branches import PLAN_TIME_OVER, BranchUpdate, StepState
 from ...core.settings.context import Context
@@ -30,7 +30,7 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
     turn = StepTurn(state, runtime)
     context = turn.context
     if not state.iteration:
-        turn.emit(step_started(task.step, turn.tab))
+        turn.emit(StepPackets(turn.tab).start(task.step))
     reads_first = task.scope.reads_all and not state.iteration
     reason = _limit(state, context, reads_first=reads_first)
     if reason:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from langchain_core.messages import HumanMessage
 
 from ...core.concurrency import Failed
-from ...core.events.call import step_failed
+from ...core.events.blocks import StepPackets
 from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import PlanStep, StepOutcome, Suggestion
 from ...core.writing.forms import UpdateStep
@@ -37,7 +37,7 @@ async def evaluate(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         if not isinstance(with_step, Failed):
             outcome = with_step
         elif with_step.is_late:
-            turn.emit(step_failed(turn.tab, with_step.reason))
+            turn.emit(StepPackets(turn.tab).failure(with_step.reason))
             too_late.append(with_step.reason)
     finding = finding_of(state, [*state.failures, *turn.filler.failures, *too_late], turn.seconds)
     emit_end(turn.emitter, finding, task)

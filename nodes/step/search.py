@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...core.events.call import step_failed
+from ...core.events.blocks import StepPackets
 from ...core.records.branches import BranchUpdate, StepState
 from ...tools.search_round import SearchRound
 from ..step_turn import StepTurn
@@ -30,7 +30,7 @@ async def search(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         failures=work.failures,
     )
     for failure in work.failures:
-        turn.emit(step_failed(turn.tab, failure))
+        turn.emit(StepPackets(turn.tab).failure(failure))
     if reason:
         update |= {"is_over": True, "ended": "partial", "reason": reason}
     return update

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.concurrency import Failed
-from ...core.events.call import iteration_packets
+from ...core.events.blocks import StepPackets
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.branches import BranchUpdate, StepState
@@ -69,7 +69,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         at=context.clock.now().isoformat(timespec="seconds"),
         verdicts=tuple(verdicts),
     )
-    turn.emit(*iteration_packets(task.step.id, iteration, known, turn.placement))
+    turn.emit(*StepPackets(turn.placement).iteration(task.step.id, iteration, known))
     queries = new_queries(filled_in.next_queries, state, limits.max_queries)
     can_search = bool(offered_tools(context, has_read_all=task.scope.reads_all))
     has_nothing_next = not can_search

@@ -27,7 +27,7 @@ from kit.planned import (
 from kit.runs import HandClock
 from langgraph.graph import START, StateGraph
 
-from deep_research.core.events.call import wordings_of
+from deep_research.core.events.blocks import wordings_of
 from deep_research.core.evidence.memory.learned import confidence
 from deep_research.core.records.branches import StepOutput, StepState, StepTask
 from deep_research.core.records.plan import Iteration, Learning, PlanStep, Verdict

@@ -22,7 +22,7 @@ from deep_research.core.concurrency import PerLoop
 from deep_research.core.dialogue.conversation import marked
 from deep_research.core.dialogue.plan_text import PlanText
 from deep_research.core.dialogue.transcripts import read_calls, results_for
-from deep_research.core.events.log import Log, read_log
+from deep_research.core.events.log import Log, StoredLog
 from deep_research.core.events.packets import Placement, ReasoningDelta
 from deep_research.core.records.research import Plan, Progress, Run
 from deep_research.core.settings.context import Context
@@ -180,7 +180,7 @@ async def test_pieces_of_a_thought_are_stored_as_one_but_not_with_those_of_anoth
     await log.flush()
     stored = [
         (packet["placement"]["tab_index"], packet["reasoning"])
-        for packet in await read_log(pages, "q")
+        for packet in await StoredLog(pages, "q").read()
     ]
     assert stored == [(0, "It was lit "), (1, "She kept it."), (0, "in 1844.")]
 
