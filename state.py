@@ -34,7 +34,7 @@ from .core.records.research import (
 from .core.records.sources import Source, merge_sources
 
 # LangGraph assigns ids only to messages of a channel with exactly this reducer.
-Messages = Annotated[
+ThreadMessages = Annotated[
     list[AnyMessage], DeltaChannel(merge_messages, snapshot_frequency=SNAPSHOT_UPDATES)
 ]
 """Messages; each checkpoint stores only new ones, and a message with a known id replaces the
@@ -46,7 +46,7 @@ class ResearchState:
     """The channels of a research run; findings, sources, learnings and memory are kept for the
     whole thread."""
 
-    messages: Messages = field(default_factory=list)
+    messages: ThreadMessages = field(default_factory=list)
     run: Run = NO_RUN
     plan: Plan | None = None
     progress: Progress = field(default_factory=Progress)
@@ -153,7 +153,7 @@ class StateUpdate(TypedDict, total=False):
 class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
     """The input of a run."""
 
-    messages: Messages = Field(title="Messages", min_length=1)
+    messages: ThreadMessages = Field(title="Messages", min_length=1)
     """The conversation; its last message is the user's question, or the answer to a clarifying
     question."""
 
@@ -161,7 +161,7 @@ class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
 class ResearchOutput(BaseModel, title="Report", use_attribute_docstrings=True):
     """The output of a run."""
 
-    messages: Messages = Field(title="Messages")
+    messages: ThreadMessages = Field(title="Messages")
     """The conversation; its last message is the report, or a clarifying question."""
     report: Report | None = Field(default=None, title="Report")
     """The report as data: its text with citation markers, and the cited sources."""

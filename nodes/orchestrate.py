@@ -5,21 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
 from ..core.accounts.spending import Budget
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import (
     MOST_GAPS,
-    call_ids,
-    findings_without_call,
+    Calls,
+    Transcript,
     mark_withheld,
     pending_research,
-    read_calls,
-    research_calls,
-    results_for,
     titles_of,
-    with_findings,
 )
 from ..core.events.call import CallEvents
 from ..core.events.packets import Placement, TopLevelBranching
@@ -139,15 +135,14 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         documents=run.scope.documents,
         has_read_all=run.scope.reads_all,
     )
-    research = research_calls(state.transcript)
-    rounds = [message for message in research if isinstance(message, AIMessage)]
+    transcript = Transcript(state.transcript, state.findings)
     reminder = render_prompt(
         "orchestrate",
         "reminder",
         cycle=progress.cycle,
         max_cycles=max_cycles,
         parallel=limits.max_parallel_researchers,
-        first_results=len(rounds) == 1,
+        first_results=transcript.rounds == 1,
         nudges=progress.nudges,
         knowledge=_knowledge(state, limits),
     )
@@ -155,8 +150,8 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
     messages = [
         SystemMessage(system),
         *Conversation(state.messages[:opening]).latest_for_models(),
-        *findings_without_call(state.findings, state.transcript),
-        *with_findings(state.transcript, state.findings),
+        *transcript.earlier(),
+        *transcript.filled(),
         *steering,
         HumanMessage(reminder),
     ]
@@ -209,12 +204,11 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpd
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     if _may_analyze(context):
         tools.add(tool_names.ANALYZE_FINDINGS)
-    known_ids = call_ids(state.transcript) | set(state.findings)
-    calls = read_calls(reply.message, tools, known_ids)
+    calls = Calls.read(reply.message, tools, state.transcript, taken=state.findings)
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
     has_assigned = not all(call_id.startswith(_OF_PLAN) for call_id in state.findings)
     order = decide(calls, progress, has_findings=has_findings, has_assigned=has_assigned)
-    transcript = _entries(calls.message, order)
+    transcript = calls.answered(order.answers)
     if order.uses_plan:
         requested, order = _from_plan(order, turn)
         transcript += requested
@@ -290,13 +284,6 @@ def _send_out(
         "thought": progress.thought if waiting else "",
     }
     return {"tasks": researched, "progress": progress.model_copy(update=advance)}
-
-
-def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
-    """Return the message with the results of its calls; nothing for a message without calls."""
-    if not message.tool_calls:
-        return []
-    return [message, *results_for(message, order.answers)]
 
 
 def _from_plan(order: Order, turn: Turn) -> tuple[list[AnyMessage], Order]:

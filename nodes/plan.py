@@ -9,7 +9,6 @@ from typing_extensions import override
 
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.plan_text import PlanText
-from ..core.dialogue.transcripts import THOUGHTS_ALONE
 from ..core.errors import NoPlan
 from ..core.events.blocks import PlanPackets
 from ..core.events.packets import Packet, Placement
@@ -51,7 +50,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             if reply.message.text.strip():
                 break
         else:
-            why = THOUGHTS_ALONE if events.thoughts else ""
+            why = events.why_no_text
             raise NoPlan(
                 f"The planner's model wrote no plan, even when asked again.{why} Resume the run, "
                 "or set another model."

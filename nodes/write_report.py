@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from ..core.dialogue.conversation import Conversation
-from ..core.dialogue.transcripts import THOUGHTS_ALONE, mark_withheld
+from ..core.dialogue.transcripts import mark_withheld
 from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import source_list
@@ -31,7 +31,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         cut = await writer.write()
         events.finish()
         if not events.written.strip():
-            why = THOUGHTS_ALONE if events.thoughts else ""
+            why = events.why_no_text
             raise NoReport(
                 f"The writer's model wrote no report.{why} The findings are kept: resume the run."
             )

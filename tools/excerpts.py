@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.dialogue.transcripts import count_withheld, results_in_order
+from ..core.dialogue.transcripts import count_withheld
 from ..core.events.blocks import ResearcherPackets
 from ..core.events.log import Emitter
 from ..core.events.packets import (
@@ -27,7 +27,7 @@ async def keep_excerpts(
 ) -> Finding:
     """Emit and return a finding of excerpts from the notes; `reason`: why none was written;
     `seconds`: time spent."""
-    results = results_in(await pages.fill_in(results_in_order(state.notes)))
+    results = results_in(await pages.fill_in(state.ordered_notes))
     excerpts: dict[int, str] = {}
     for result in results:
         excerpts.setdefault(result["document"], result["text"][:_EXCERPT_CHARACTERS])

@@ -10,6 +10,11 @@ from . import packets
 from .log import Emitter
 from .packets import Packet, Placement
 
+_THOUGHTS_ALONE = (
+    " It sent only thoughts, perhaps because its server has no or the wrong reasoning parser."
+)
+"""Ending of the error message for a model that answered with reasoning text but no content."""
+
 
 class CallEvents:
     """Emits the packets of a node's model calls, and adds up their costs.
@@ -29,6 +34,12 @@ class CallEvents:
         self.bill = Bill()
         """Costs of all calls."""
         self._first_placement = placement
+
+    @property
+    def why_no_text(self) -> str:
+        """Ending of the error message for a model that sent no text; empty if it sent no thoughts
+        either."""
+        return _THOUGHTS_ALONE if self.thoughts else ""
 
     @property
     def is_watched(self) -> bool:

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import Runnable
 
 from ..concurrency import Locks
-from ..dialogue.transcripts import was_cut_off
+from ..dialogue.transcripts import finish_of
 from ..errors import ToolsMissing, UserMistake, log_failure
 from ..events.packets import Activity
 from ..settings.context import Context, Role
@@ -309,7 +309,7 @@ async def _ask_for_call(model: BaseChatModel, call: Call, rung: RungName) -> AIM
         # A higher limit only helps a model that was still thinking.
         has_text = bool(split_thoughts(message.text).text.strip())
         is_thinking = bool(reasoning_of(message)) or not has_text
-        if not was_cut_off(message) or not is_thinking or _has_called(rung, message):
+        if not finish_of(message).was_cut_off or not is_thinking or _has_called(rung, message):
             break
     return message
 

@@ -15,13 +15,13 @@ from pydantic_core import from_json
 
 from ..dialogue.conversation import mark_of, safe_text
 from ..dialogue.transcripts import (
-    BROKEN,
     CHARACTERS_PER_TOKEN,
-    WITHHELD_NOTICE,
+    as_broken_off,
     estimated_tokens,
     finish_of,
     fit_window,
     is_result,
+    withheld_result,
 )
 from ..errors import DeepResearchError, UserMistake, log_failure
 from ..events.call import CallEvents
@@ -325,11 +325,6 @@ class Remedies:
         return shorter != list(messages)
 
 
-def withheld_result(call_id: str) -> ToolMessage:
-    """Return the message that replaces a result refused by the provider's filter."""
-    return ToolMessage(WITHHELD_NOTICE, tool_call_id=call_id)
-
-
 def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
     """Return which tool results to leave out (by call ids), in order: up to three alone, then these
     together.
@@ -410,11 +405,10 @@ async def _stream_answer(request: Request, ability: Ability, caller: Caller) -> 
         cut = broken_off(error, model_host(model))
     message = answer.message(role)
     # If the answer had ended before the failure, nothing is missing.
-    if cut and not finish_of(message):
+    if cut and not finish_of(message).reason:
         if not (request.keeps_broken and events.has_shown):
             raise cut
-        metadata = {**message.response_metadata, **BROKEN}
-        message = message.model_copy(update={"response_metadata": metadata})
+        message = as_broken_off(message)
         events.on_continue(retry_reason(cut))
     _check_whole_prompt_was_read(message, prepared.messages)
     emitter.finish_stream()

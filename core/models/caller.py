@@ -17,7 +17,6 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from ...prompts import with_equal_fences
-from ..dialogue.transcripts import message_from_chunks
 from ..errors import ModelFailed
 from ..events.call import CallEvents
 from ..events.tracing import untraced
@@ -26,6 +25,7 @@ from ..records.research import Spent
 from ..records.sources import text_hash
 from ..settings.context import Context, Role
 from ..settings.network import is_loopback
+from ._chunks import message_from_chunks
 from .deltas import plausible_counts
 from .faults import AnswerSilent, ToolsUnbound
 from .ladder.reply import reasoning_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from typing_extensions import TypedDict
 
 from . import tool_names
@@ -96,6 +96,28 @@ class ResearcherState(BranchState):
     ended: Ending | None = None
     missing: tuple[str, ...] = ()
     contradictions: tuple[Dispute, ...] = ()
+
+    @property
+    def ordered_notes(self) -> list[AnyMessage]:
+        """The notes with all results directly after the message with their calls, as some servers
+        require.
+
+        Of several results of a call, only the last is kept.
+        """
+        results: dict[str, ToolMessage] = {}
+        for message in self.notes:
+            if isinstance(message, ToolMessage):
+                results[message.tool_call_id] = message
+        ordered: list[AnyMessage] = []
+        for message in self.notes:
+            if not isinstance(message, ToolMessage):
+                ordered.append(message)
+            if isinstance(message, AIMessage):
+                for call in message.tool_calls:
+                    result = results.get(call["id"] or "")
+                    if result:
+                        ordered.append(result)
+        return ordered
 
 
 class ResearcherInput(TypedDict):

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from ...prompts import render_prompt
 from ...tools.results import shortener
-from ..dialogue.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
+from ..dialogue.transcripts import Calls
 from ..errors import ModelFailed, failure_of, log_failure
 from ..events.blocks import StepPackets
 from ..events.call import CallEvents
@@ -102,15 +102,14 @@ class Filler:
             unread = f"{form_name(form)} was filled in without some results: {WITHHELD_REASON}"
             if reply.refused and unread not in self.failures:
                 self.fail(unread)
-            calls = read_calls(reply.message, {form_name(form)}, call_ids(messages))
+            calls = Calls.read(reply.message, {form_name(form)}, messages)
             filled = _read(form, calls, Secrets(self.context.mcp))
             if isinstance(filled, form):
                 return filled
             faults = str(filled)
             # Show the model the errors in its answer.
             if calls.message.tool_calls:
-                results = dict.fromkeys(call_ids([calls.message]), f"{NOT_RUN} {faults}.")
-                before += [calls.message, *results_for(calls.message, results)]
+                before += calls.all_refused(faults)
             else:
                 sentence = faults[:1].upper() + faults[1:]
                 before.append(HumanMessage(f"<reminder>\n{sentence}.\n</reminder>"))
@@ -151,8 +150,7 @@ class Filler:
 def _read(form: type[Filled], calls: Calls, secrets: Secrets) -> Filled | str:
     """Return the form with secrets masked, or an error message about the calls."""
     if not calls.accepted:
-        refused = next(iter(calls.refused.values()), "no tool was called")
-        return refused.removeprefix(NOT_RUN).strip(" .")
+        return calls.fault
     arguments = secrets.masked(json.dumps(calls.accepted[0].arguments))
     try:
         return form.model_validate(json.loads(arguments))

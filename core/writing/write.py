@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -21,13 +21,9 @@ from ..dialogue.conversation import Conversation
 from ..dialogue.plan_text import PlanText
 from ..dialogue.transcripts import (
     CHARACTERS_PER_TOKEN,
-    Shorten,
-    findings_without_call,
+    Transcript,
+    finish_of,
     mark_withheld,
-    research_calls,
-    stream_broke_off,
-    was_cut_off,
-    with_findings,
 )
 from ..errors import DeepResearchError, log_failure
 from ..events.call import CallEvents, ProseEvents, SilentEvents
@@ -205,7 +201,7 @@ class TextWriter:
         try:
             if self._is_quick:
                 answer = await self._ask(ReportPart("report"))
-                was_cut = was_cut_off(answer)
+                was_cut = finish_of(answer).was_cut_off
             elif self._facts:
                 was_cut = await self._write_from_facts()
             else:
@@ -290,9 +286,9 @@ class TextWriter:
             if is_empty and part.kind != "continuation" and not part.is_again:
                 part = part._replace(is_again=True)
                 continue
-            if not stream_broke_off(answer):
-                if not was_cut_off(answer) or not left:
-                    return was_cut_off(answer)
+            if not finish_of(answer).broke_off:
+                if not finish_of(answer).was_cut_off or not left:
+                    return finish_of(answer).was_cut_off
                 left -= 1
             if not is_empty:
                 part = part._replace(kind="continuation", is_again=False)
@@ -307,7 +303,7 @@ class TextWriter:
             reply = await ask_model(request, self._context, self._events)
         finally:
             self._events.settle()
-        is_broken = stream_broke_off(reply.message)
+        is_broken = finish_of(reply.message).broke_off
         self._has_broken |= is_broken
         self._is_answered |= bool(self._events.draft.strip()) and not is_broken
         self.refused |= set(reply.refused)
@@ -363,7 +359,9 @@ class TextWriter:
         opening = self._state.progress.opening or len(messages)
         return Conversation(messages[:opening]).for_models()
 
-    def _writer_request(self, messages: Sequence[AnyMessage], shorten: Shorten) -> Request:
+    def _writer_request(
+        self, messages: Sequence[AnyMessage], shorten: Callable[[str, float], str]
+    ) -> Request:
         return Request(
             "writer",
             self._state.run.id,
@@ -381,7 +379,7 @@ class TextWriter:
         """
         state = self._state
         run = state.run
-        findings = findings_for_writer(state, self.refused)
+        transcript = Transcript(state.transcript, findings_for_writer(state, self.refused))
         system = render_prompt(
             "write_report",
             "system",
@@ -393,8 +391,8 @@ class TextWriter:
         messages = [
             SystemMessage(system),
             *self._opening(),
-            *findings_without_call(findings, state.transcript),
-            *with_findings(research_calls(state.transcript), findings),
+            *transcript.earlier(),
+            *transcript.research(),
         ]
         if state.progress.opening:
             # What the user has said since the plan was last revised.
@@ -477,7 +475,7 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
             messages += go_on(text)
         reply = await ask_model(request._replace(messages=messages), context, quiet)
         text = join_continuation(text, reply.message.text)
-        was_cut = was_cut_off(reply.message)
+        was_cut = finish_of(reply.message).was_cut_off
         if not was_cut:
             break
     return WrittenText(text, was_cut)
@@ -545,7 +543,7 @@ async def ask_for_prose(request: Request, context: Context, events: ContinuedEve
     If its stream breaks off, continue it once.
     """
     begun = await ask_model(request._replace(keeps_broken=True), context, events)
-    if not stream_broke_off(begun.message):
+    if not finish_of(begun.message).broke_off:
         return begun
     text = begun.message.text
     seam = events.seam = Continuation(text)

@@ -11,16 +11,14 @@ from langchain_core.messages.tool import tool_call
 from ...core.accounts.spending import seconds_left, total
 from ...core.concurrency import Failed
 from ...core.dialogue.transcripts import (
-    call_ids,
+    Calls,
     estimated_tokens,
     missing_in,
-    read_calls,
-    results_for,
-    results_in_order,
+    withheld_result,
 )
 from ...core.events.blocks import ResearcherPackets
 from ...core.events.call import CallEvents
-from ...core.models.ask import Reply, ask_model, withheld_result
+from ...core.models.ask import Reply, ask_model
 from ...core.records import tool_names
 from ...core.records.branches import BranchUpdate, ResearcherState, ToolRequest
 from ...core.records.research import Action, Ending
@@ -87,7 +85,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
             "failures": failures,
         }
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL, tool_names.CALCULATE}
-    calls = read_calls(reply.message, tools, call_ids(state.notes))
+    calls = Calls.read(reply.message, tools, state.notes)
     calculations = list[Action]()
     results = dict[str, str]()
     for call in calls.accepted:
@@ -97,9 +95,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
             calculations.append(Action(id=call.id, tool=call.tool, inputs=lines))
     action = choose_action(calls, state, results)
     new = list[AnyMessage](map(withheld_result, reply.refused))
-    # A message without calls had no effect and is not shown again.
-    if action.answers or action.request:
-        new += [calls.message, *results_for(calls.message, action.answers)]
+    new += calls.answered(action.answers)
     update = BranchUpdate(
         **spent,
         notes=[new],
@@ -141,7 +137,7 @@ async def _in_view(
     Older results may be shortened.
     """
     topic = state.task.text
-    notes = await pages.fill_in(results_in_order(state.notes))
+    notes = await pages.fill_in(state.ordered_notes)
     shrunk_before = max(state.shrunk, default=0)
     seen = shrunk(notes, shrunk_before, topic)
     # The newest search or page is never shortened.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ...core.accounts.spending import seconds_left
-from ...core.dialogue.transcripts import results_in_order
 from ...core.events.call import SilentEvents
 from ...core.evidence.memory.observations import unopened
 from ...core.records import tool_names
@@ -39,7 +38,7 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     use = shown_use(turn.events, turn.placement, request.tool, request.inputs, task.scope, [meter])
     async with turn.paid():
         with use as outcomes:
-            notes = await turn.pages.fill_in(results_in_order(state.notes))
+            notes = await turn.pages.fill_in(state.ordered_notes)
             earlier = results_in(shrunk(notes, max(state.shrunk, default=0), task.text))
             # The first excerpt of a page is the reason why the model opened it.
             excerpts = {result["address"]: result["text"] for result in reversed(earlier)}

@@ -7,7 +7,11 @@ import asyncio
 from typing_extensions import override
 
 from ...core.concurrency import Failed
-from ...core.dialogue.transcripts import count_withheld, missing_in, results_in_order, was_cut_off
+from ...core.dialogue.transcripts import (
+    count_withheld,
+    finish_of,
+    missing_in,
+)
 from ...core.errors import ModelFailed, RunFailed
 from ...core.events.blocks import ResearcherPackets
 from ...core.events.log import Emitter
@@ -82,11 +86,11 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     request, reply, declared, disputed = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
     text = without_loop(plain_prose(reply.message.text.strip(), known))
-    was_cut = was_cut_off(reply.message)
+    was_cut = finish_of(reply.message).was_cut_off
     fault = _CUT_OFF if was_cut else ""
     is_by_small_model = is_small("researcher", context)
     if known and not was_cut and not cited_numbers(text, known):
-        notes = await turn.pages.fill_in(results_in_order(state.notes))
+        notes = await turn.pages.fill_in(state.ordered_notes)
         text = await asyncio.to_thread(with_found_citations, text, known_from(results_in(notes)))
         # Small models that cite nothing do not cite on a second request either.
         if not is_by_small_model and not cited_numbers(text, known):
@@ -142,7 +146,7 @@ async def _ask_twice(
     task = state.task
     context = turn.context
     is_by_small_model = is_small("researcher", context)
-    notes = await turn.pages.fill_in(results_in_order(state.notes))
+    notes = await turn.pages.fill_in(state.ordered_notes)
     notes = shrunk(notes, max(state.shrunk, default=0), task.text)
     has_tools = bool(researcher_tools(context, has_read_all=task.scope.reads_all))
     declared = tuple[str, ...]()

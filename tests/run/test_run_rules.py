@@ -21,7 +21,7 @@ from deep_research.core import errors
 from deep_research.core.concurrency import PerLoop
 from deep_research.core.dialogue.conversation import marked
 from deep_research.core.dialogue.plan_text import PlanText
-from deep_research.core.dialogue.transcripts import read_calls, results_for
+from deep_research.core.dialogue.transcripts import Calls
 from deep_research.core.events.log import Log, StoredLog
 from deep_research.core.events.packets import Placement, ReasoningDelta
 from deep_research.core.records.research import Plan, Progress, Run
@@ -57,13 +57,13 @@ def test_every_call_of_a_model_gets_exactly_one_result(
     entries: list[Any], is_cut: bool, taken: set[str], thinks: int, has_findings: bool
 ) -> None:
     message = calls(*entries, **({"finish_reason": "length"} if is_cut else {}))
-    read = read_calls(message, TOOLS, taken)
+    read = Calls.read(message, TOOLS, taken=taken)
     progress = Progress(thinks=thinks, mistakes=thinks)
     order = decide(read, progress, has_findings=has_findings, has_assigned=True)
     given_ids = [entry["id"] for entry in read.message.tool_calls]
     assert len(given_ids) == len(entries)
     assert not taken & set(map(str, given_ids))
-    assert every_call_has_one_result([read.message, *results_for(read.message, order.answers)])
+    assert every_call_has_one_result(read.answered(order.answers))
     assert len(order.tasks) <= 3
     assert {call_id for call_id, _ in order.tasks} == {
         i for i, text in order.answers.items() if not text
