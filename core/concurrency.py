@@ -17,8 +17,8 @@ from weakref import WeakValueDictionary
 from langgraph.errors import GraphBubbleUp
 
 from .errors import RESEARCHER_TIME_OVER, failure_of, log_failure
-from .records.research import Value
 
+Value = TypeVar("Value")
 LoopValue = TypeVar("LoopValue")
 _IDLE_SECONDS = 10.0
 """Idle seconds before a thread ends; starting a thread costs more than most of the work it runs."""

@@ -21,13 +21,13 @@ from ..core.events.blocks import ResearcherPackets, StepPackets
 from ..core.events.log import Emitter
 from ..core.events.packets import Placement
 from ..core.models.resolve import settings_of
-from ..core.records.branches import BranchUpdate, ResearcherState, StepState, StepTask
+from ..core.records.plan import StepTask
 from ..core.records.research import Action, Task
 from ..core.settings.context import Context
 from ..core.store.pages import pages_of
 from ..core.writing.report import end_packets, reader_of, report_messages, unchecked
 from ..nodes.step_turn import emit_end, finding_of, gap_left_by, outcome_of
-from ..state import ResearchState, StateUpdate
+from ..state import BranchUpdate, ResearcherState, ResearchState, StateUpdate, StepState
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 
 

@@ -9,8 +9,7 @@ from langgraph.types import Send
 
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.plan_text import plan_of_steps
-from ..core.records.branches import ResearcherState, StepState
-from ..state import ResearchState
+from ..state import ResearcherState, ResearchState, StepState
 
 
 def route_after_begin(

@@ -12,8 +12,8 @@ from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.disputes import confirmed_disputes, dispute_between, observed_dispute
 from ..core.evidence.memory.learned import facts_of, fitting_learnings
 from ..core.evidence.memory.observations import close_gap, contradictions, insights, open_gaps
-from ..core.records.dispute import DisputeSubject
 from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
+from ..core.records.sources import DisputeSubject
 from ..core.writing.forms import RecordContradictions
 from ..prompts import as_gaps, fenced_knowledge
 from ..state import ResearchState, StateUpdate

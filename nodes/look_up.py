@@ -9,13 +9,12 @@ from ..core.dialogue.transcripts import pending_research
 from ..core.events.blocks import ResearcherPackets, StepPackets
 from ..core.events.packets import Activity
 from ..core.evidence.memory.observations import gap_of
-from ..core.records.branches import StepState, assignment_of
 from ..core.records.plan import Learning, Observation, PlanStep
 from ..core.records.research import Ending, Finding
 from ..core.records.sources import Source
 from ..core.settings.context import Watch
 from ..core.writing.basis import SourcePassage, recalled_passages
-from ..state import ResearchState, StateUpdate
+from ..state import ResearchState, StateUpdate, StepState
 from ..tools.addresses import addresses_in
 from ..tools.redaction import note_user
 from ..tools.results import JOINT, Result, results_in
@@ -71,7 +70,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if reason:
         ended = "partial" if passages else "failed"
     finding = Finding(
-        **assignment_of(task),
+        **task.assignment,
         text=_text(passages, own_numbers),
         numbered=_text(passages, thread_numbers),
         is_excerpt=True,

@@ -10,8 +10,7 @@ from ..core.events.blocks import StepPackets
 from ..core.events.packets import TopLevelBranching
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
-from ..core.records.branches import StepTask
-from ..core.records.plan import Learning, PlanStep
+from ..core.records.plan import Learning, PlanStep, StepTask
 from ..core.records.sources import Source
 from ..core.settings.limits import Limits
 from ..state import ResearchState, StateUpdate

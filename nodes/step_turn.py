@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.tool import tool_call
@@ -32,16 +32,17 @@ from ..core.evidence.text.sentences import LINE_MARK
 from ..core.models.request import Request
 from ..core.models.resolve import is_small
 from ..core.records import tool_names
-from ..core.records.branches import (
+from ..core.records.plan import (
     PLAN_TIME_OVER,
     Judgement,
-    StepState,
+    Learning,
+    Observation,
+    PlanStep,
+    StepOutcome,
     StepTask,
-    assignment_of,
-    new_observation,
+    Suggestion,
 )
-from ..core.records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion
-from ..core.records.research import Finding, Value
+from ..core.records.research import Finding
 from ..core.records.sources import Source, short_hash
 from ..core.settings.context import Context
 from ..core.settings.limits import Limits
@@ -50,7 +51,7 @@ from ..core.writing.fill_in import Filler
 from ..core.writing.forms import Judged, LearnedFact, RecordRound
 from ..core.writing.write import write_silently
 from ..prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge, render_prompt
-from ..state import ResearchState
+from ..state import ResearchState, StepState
 from ..tools.disputes import read_disputes
 from ..tools.internal_search import documents_first
 from ..tools.offer import offered_tools
@@ -58,6 +59,7 @@ from ..tools.results import Result, results_in, shortener
 from ..tools.tool import as_lines
 from .turn import AnyTurn, BranchTurn
 
+Value = TypeVar("Value")
 _INSIGHT_CONFIDENCE = 0.8
 """Score of every recorded insight; insights are recorded only if the step's results are
 confident."""
@@ -352,12 +354,10 @@ def observed_in(
     learnings = tuple(sorted(rests_on))
     if learnings and is_confident(confidence):
         for text in as_lines([*form.insights]):
-            observations.append(
-                new_observation(state, "insight", text, _INSIGHT_CONFIDENCE, learnings)
-            )
+            observations.append(state.observation("insight", text, _INSIGHT_CONFIDENCE, learnings))
     for gap in form.gaps:
         for text in as_lines([gap.question]):
-            observations.append(new_observation(state, "gap", text, gap.relevance))
+            observations.append(state.observation("gap", text, gap.relevance))
     return {observation.key: observation for observation in observations}
 
 
@@ -420,7 +420,7 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
             "Step %s of the plan ends early: %s", state.task.step.id, ended
         )
     return Finding(
-        **assignment_of(state.task),
+        **state.task.assignment,
         text="\n".join(lines) or _NOTHING,
         sources=tuple(state.keys),
         ended=ended,
@@ -452,7 +452,7 @@ def gap_left_by(state: StepState, finding: Finding) -> dict[str, Observation]:
         return {}
     if any(noted.kind == "gap" and noted.is_open for noted in state.memory.values()):
         return {}
-    gap = new_observation(state, "gap", state.task.step.task, 1.0)
+    gap = state.observation("gap", state.task.step.task, 1.0)
     return {gap.key: gap}
 
 

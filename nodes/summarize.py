@@ -7,13 +7,12 @@ from ..core.dialogue.conversation import Conversation
 from ..core.events.packets import Summary
 from ..core.evidence.citations.citing import number_findings
 from ..core.records import tool_names
-from ..core.records.branches import StepState
 from ..core.records.plan import PlanStep
 from ..core.records.sources import short_hash
 from ..core.store.pages import reference_to
 from ..core.writing.fill_in import Filler
 from ..core.writing.forms import RecordRound, RecordSummary
-from ..state import ResearchState, StateUpdate
+from ..state import ResearchState, StateUpdate, StepState
 from ..tools.addresses import addresses_in
 from ..tools.redaction import note_user
 from ..tools.use import keep, sources_found

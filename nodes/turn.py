@@ -26,17 +26,17 @@ from ..core.evidence.citations.rendering import plain_line
 from ..core.models.request import Facts, Request
 from ..core.models.resolve import settings_of
 from ..core.records import tool_names
-from ..core.records.branches import ResearcherState
-from ..core.records.research import Action, Progress, Run, Spent, Task, Value
+from ..core.records.research import Action, Progress, Run, Spent, Task
 from ..core.settings.context import Context, Role, Watch, within_scope
 from ..core.store.pages import pages_of
 from ..core.writing.facts import facts_of_researcher, facts_of_run
 from ..core.writing.fill_in import Filler
-from ..state import ResearchState, StateUpdate
+from ..state import ResearcherState, ResearchState, StateUpdate
 from ..tools.offer import researcher_request
 from ..tools.tool import Outcome, ToolContext
 from ..tools.use import TimeLimit, action_of, meter_for_run, shown_use, use_tool
 
+Value = TypeVar("Value")
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
 """Types of packets that chat clients see as a line of text, with the field that contains the
 line."""

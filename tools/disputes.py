@@ -10,9 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, fi
 
 from ..core.evidence.memory.disputes import dispute_between
 from ..core.evidence.memory.learned import without_markers
-from ..core.records.branches import BranchState
-from ..core.records.dispute import Dispute, DisputeSubject
-from ..core.records.sources import Source
+from ..core.records.sources import Dispute, DisputeSubject, Source
+from ..state import BranchState
 
 
 class StatedDispute(BaseModel):

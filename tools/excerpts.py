@@ -10,10 +10,10 @@ from ..core.events.log import Emitter
 from ..core.events.packets import (
     Placement,
 )
-from ..core.records.branches import ResearcherState, assignment_of
 from ..core.records.research import Ending, Finding, Task
 from ..core.records.sources import Source
 from ..core.store.pages import Pages
+from ..state import ResearcherState
 from .results import results_in
 
 _EXCERPT_CHARACTERS = 600
@@ -55,7 +55,7 @@ async def keep_excerpts(
 
 def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
     """Return a finding without text for a task whose research failed for this reason."""
-    return Finding(**assignment_of(task), text="", ended=ended, reason=reason, failures=(reason,))
+    return Finding(**task.assignment, text="", ended=ended, reason=reason, failures=(reason,))
 
 
 def emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: Sequence[Source]) -> None:

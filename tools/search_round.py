@@ -16,11 +16,11 @@ from ..core.events.packets import Placement
 from ..core.evidence.memory.observations import unopened
 from ..core.evidence.text.similarity import distinct, interleave
 from ..core.records import tool_names
-from ..core.records.branches import StepState
 from ..core.records.research import Action
 from ..core.records.sources import Source, short_hash
 from ..core.settings.context import Context, Watch
 from ..core.store.pages import Pages, reference_to
+from ..state import StepState
 from .addresses import Addresses
 from .internal_search import CALL_ID
 from .offer import offered_tools

@@ -19,9 +19,8 @@ from ...core.evidence.citations.sanitizing import commonmark, sanitized
 from ...core.evidence.memory.disputes import disputes_of
 from ...core.evidence.memory.observations import report_notes
 from ...core.evidence.text.sentences import sentences_of
-from ...core.records.dispute import Dispute
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
-from ...core.records.sources import Source
+from ...core.records.sources import Dispute, Source
 from ..runs import StoredRun
 from ..words import in_words
 

@@ -25,8 +25,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 
 from ...prompts import fence
 from ..records import tool_names
-from ..records.branches import ToolRequest
-from ..records.research import Finding
+from ..records.research import Finding, ToolRequest
 from .conversation import clean_nested
 
 _CUT_OFF = frozenset({"length", "max_tokens"})

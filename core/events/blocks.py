@@ -12,11 +12,10 @@ from importlib import resources
 from typing import Literal, NamedTuple, cast
 
 from ..records import tool_names
-from ..records.dispute import Dispute
 from ..records.plan import Iteration, Learning, PlanStep
 from ..records.report import Audit, Grade
 from ..records.research import Scope, UsualCost
-from ..records.sources import Source, short_hash
+from ..records.sources import Dispute, Source, short_hash
 from . import packets
 from .packets import Icon, Packet, Placement
 

@@ -11,11 +11,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..records.dispute import UNRESOLVED, DisputeSubject
 from ..records.plan import StepKind
 from ..records.report import Audit, Grade
 from ..records.research import Run, Task, UsualCost
-from ..records.sources import Extent, NotRead, Origin
+from ..records.sources import UNRESOLVED, DisputeSubject, Extent, NotRead, Origin
 
 _ABOUT_CALLS = frozenset({"call_continued", "call_delayed", "call_finished", "chat_heartbeat"})
 Icon = Literal["lightbulb", "shapes", "brain", "globe"]

@@ -11,7 +11,7 @@ from itertools import chain
 
 from langchain_core.messages import AIMessage, AnyMessage
 
-from ...state import ResearchState
+from ...state import ResearcherState, ResearchState, StepState
 from ...tools.results import JOINT, Result, results_in
 from ..dialogue.conversation import Conversation, mark_of
 from ..evidence.checking.proof import Known
@@ -23,7 +23,6 @@ from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.similarity import grouped
 from ..models.request import Facts, ShownDocument, ShownLearning, TaskFinding
 from ..records import tool_names
-from ..records.branches import ResearcherState, StepState
 from ..records.plan import Learning
 from ..records.research import Finding
 from ..records.sources import time_of

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from ...core.dialogue.transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls
 from ...core.records import tool_names
-from ...core.records.branches import ResearcherState, ToolRequest
+from ...core.records.research import ToolRequest
+from ...state import ResearcherState
 
 _MOST_THINKS = 2
 """Consecutive thoughts before the model is asked to act."""

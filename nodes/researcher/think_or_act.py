@@ -20,12 +20,12 @@ from ...core.events.blocks import ResearcherPackets
 from ...core.events.call import CallEvents
 from ...core.models.ask import Reply, ask_model
 from ...core.records import tool_names
-from ...core.records.branches import BranchUpdate, ResearcherState, ToolRequest
-from ...core.records.research import Action, Ending
+from ...core.records.research import Action, Ending, ToolRequest
 from ...core.settings.context import Context
 from ...core.settings.limits import Limits
 from ...core.store.pages import Pages
 from ...prompts import render_prompt
+from ...state import BranchUpdate, ResearcherState
 from ...tools.control import calculated
 from ...tools.disputes import declared_disputes
 from ...tools.internal_search import CALL_ID

@@ -6,8 +6,8 @@ from ...core.accounts.spending import seconds_left
 from ...core.events.call import SilentEvents
 from ...core.evidence.memory.observations import unopened
 from ...core.records import tool_names
-from ...core.records.branches import BranchUpdate, ResearcherState
 from ...core.store.pages import reference_to
+from ...state import BranchUpdate, ResearcherState
 from ...tools.passed import load_servers
 from ...tools.results import results_in, shrunk
 from ...tools.tool import ToolContext

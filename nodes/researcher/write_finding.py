@@ -27,12 +27,12 @@ from ...core.evidence.text.continuation import without_loop
 from ...core.models.ask import Reply
 from ...core.models.request import Request
 from ...core.models.resolve import EXTRACTIVE, is_small, with_model
-from ...core.records.branches import BranchUpdate, ResearcherState, assignment_of
-from ...core.records.dispute import Dispute
 from ...core.records.research import Finding
+from ...core.records.sources import Dispute
 from ...core.writing.facts import known_from, with_other_sources
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render_prompt
+from ...state import BranchUpdate, ResearcherState
 from ...tools.disputes import declared_disputes
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import researcher_tools
@@ -110,7 +110,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     sources = [state.sources[key] for key in cited]
     turn.emit(*ResearcherPackets(turn.tab).finding_end(sources))
     return Finding(
-        **assignment_of(state.task),
+        **state.task.assignment,
         text=text,
         sources=tuple(state.numbered),
         ended="partial" if fault else state.ended or "done",

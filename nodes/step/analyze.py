@@ -10,9 +10,9 @@ from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets, activity
 from ...core.evidence.memory.learned import confidence, without_markers
 from ...core.models.resolve import is_extractive
-from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import Iteration, Learning
 from ...core.writing.forms import RecordAnalysis
+from ...state import BranchUpdate, StepState
 from ..step_turn import StepTurn, judgement_in, knowledge_of, observed_in
 from ..turn import NodeRuntime
 

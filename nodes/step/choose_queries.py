@@ -10,9 +10,10 @@ from ...core.accounts.spending import total
 from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets, activity
 from ...core.records import tool_names
-from ...core.records.branches import PLAN_TIME_OVER, BranchUpdate, StepState
+from ...core.records.plan import PLAN_TIME_OVER
 from ...core.settings.context import Context
 from ...core.writing.forms import RecordRound
+from ...state import BranchUpdate, StepState
 from ...tools.internal_search import CALL_ID
 from ...tools.offer import offered_tools
 from ...tools.use import meter_of, used_up

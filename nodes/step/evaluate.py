@@ -8,9 +8,9 @@ from langchain_core.messages import HumanMessage
 
 from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets
-from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import PlanStep, StepOutcome, Suggestion
 from ...core.writing.forms import UpdateStep
+from ...state import BranchUpdate, StepState
 from ..step_turn import StepTurn, emit_end, finding_of, gap_left_by, knowledge_of, outcome_of
 from ..turn import NodeRuntime
 

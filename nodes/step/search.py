@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.events.blocks import StepPackets
-from ...core.records.branches import BranchUpdate, StepState
+from ...state import BranchUpdate, StepState
 from ...tools.search_round import SearchRound
 from ..step_turn import StepTurn
 from ..turn import NodeRuntime

@@ -6,9 +6,9 @@ from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
-from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import Iteration, Verdict
 from ...core.writing.forms import RecordRound
+from ...state import BranchUpdate, StepState
 from ...tools.offer import offered_tools
 from ...tools.results import results_in
 from ..step_turn import (

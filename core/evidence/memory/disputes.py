@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ....state import ResearchState
-from ...records.dispute import Dispute, DisputeSubject
 from ...records.plan import FINAL_CHECK, Learning, Observation
 from ...records.report import Report
-from ...records.sources import Source
+from ...records.sources import Dispute, DisputeSubject, Source
 from ..citations.labels import Labels
 from ..citations.rendering import plain_line, source_name
 from ..origin import origin_of

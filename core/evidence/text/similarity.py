@@ -12,7 +12,6 @@ from itertools import chain, zip_longest
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
-from ...records.research import Value
 from .words import (
     NEGATIONS,
     NUMBER_WORDS,
@@ -29,6 +28,7 @@ WHOLE_TITLE = 1.0
 SUBJECT_ONLY = 0.7
 """Score of a title that a question contains without its remark: "Velm" for "Velm (river)"."""
 _REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
+Value = TypeVar("Value")
 Item = TypeVar("Item")
 Key = TypeVar("Key")
 _NEAR = 0.8
