@@ -29,7 +29,7 @@ _MOST_MISTAKES = 2
 """Consecutive invalid messages tolerated from the orchestrator; at the next one the report is
 written or, if nothing was found, the plan's steps are researched."""
 _PENDING = ""
-"""Answer to a research call: its finding is filled in later (`with_findings`)."""
+"""Answer to a research call: its finding is filled in later (`Transcript`)."""
 
 
 class Order(NamedTuple):
