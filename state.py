@@ -157,10 +157,10 @@ class ResearchState:
     @property
     def own_actions(self) -> list[Action]:
         """The tool calls made for the current question."""
-        return [
-            *self.brief.actions,
-            *(action for finding in self.own_findings for action in finding.actions),
-        ]
+        actions = list(self.brief.actions)
+        for finding in self.own_findings:
+            actions += finding.actions
+        return actions
 
     @property
     def own_learnings(self) -> list[Learning]:

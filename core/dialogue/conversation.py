@@ -187,8 +187,10 @@ class Conversation(NamedTuple):
     def check(self, max_characters: int) -> None:
         """Raise `QuestionRefused` if the last message, system messages aside, is empty, too long or
         not the user's."""
-        others = [message for message in self.messages if not isinstance(message, SystemMessage)]
-        last = others[-1] if others else None
+        last: AnyMessage = HumanMessage("")
+        for message in self.messages:
+            if not isinstance(message, SystemMessage):
+                last = message
         if not isinstance(last, HumanMessage):
             last = HumanMessage("")
         fault = _fault_of(last, max_characters)

@@ -52,7 +52,10 @@ class PlanText(NamedTuple):
         bullets without numbers follow it.
         """
         lines = text.strip().splitlines()
-        headings = [index for index, line in enumerate(lines) if _HEADING.match(line)]
+        headings: list[int] = []
+        for index, line in enumerate(lines):
+            if _HEADING.match(line):
+                headings.append(index)
         title = ""
         if headings and headings[0] == 0:
             heading = _HEADING.sub(r"\1", lines[0]).strip("* ")
@@ -109,21 +112,25 @@ class PlanText(NamedTuple):
         steps: list[PlanStep] = []
         # The ids of the steps by their numbers in the text.
         ids: dict[str, str] = {}
-        titled = [entry for entry in _entries(self.steps) if entry.title]
-        for entry in titled[:most]:
+        for entry in _entries(self.steps):
+            if not entry.title or len(steps) == most:
+                continue
             task = " ".join(entry.lines) or entry.title
             remark = _REMARK.search(task)
             suffix = remark.group() if remark else ""
             task = task.removesuffix(suffix).strip() or entry.title
             title = entry.title.removesuffix(suffix).strip() or task
-            builds_on = _NUMBER.findall(suffix.partition("builds on")[2])
+            depends_on: list[str] = []
+            for number in _NUMBER.findall(suffix.partition("builds on")[2]):
+                if number in ids:
+                    depends_on.append(ids[number])
             step_id = str(len(steps) + 1)
             step = PlanStep(
                 id=step_id,
                 title=title[:80],
                 task=task,
                 requires_search="thought alone" not in suffix,
-                depends_on=tuple(ids[number] for number in builds_on if number in ids),
+                depends_on=tuple(depends_on),
             )
             steps.append(step)
             ids[entry.number] = step_id
@@ -142,7 +149,7 @@ def plan_of_steps(
     In its text, each step has a numbered line with its title, then its task and dependencies.
     """
     title = " ".join(title.split())[:_TITLE_CHARACTERS]
-    items = [item for item in requirements if item.strip()][:_MOST_REQUIREMENTS]
+    items = list(filter(str.strip, requirements))[:_MOST_REQUIREMENTS]
     entries: list[str] = []
     for number, step in enumerate(steps, 1):
         remarks: list[str] = []

@@ -266,7 +266,11 @@ class Transcript(NamedTuple):
     @property
     def rounds(self) -> int:
         """Number of messages that called for research."""
-        return sum(1 for message in self._research_calls() if isinstance(message, AIMessage))
+        rounds = 0
+        for message in self._research_calls():
+            if isinstance(message, AIMessage):
+                rounds += 1
+        return rounds
 
     def earlier(self) -> list[AnyMessage]:
         """Return the findings that the transcript has no call for, as one message with research
@@ -308,11 +312,16 @@ class Transcript(NamedTuple):
             if isinstance(message, HumanMessage):
                 kept.append(message)
             elif isinstance(message, AIMessage):
-                calls = [call for call in message.tool_calls if call["id"] in pending]
+                calls: list[ToolCall] = []
+                results: list[ToolMessage] = []
+                for call in message.tool_calls:
+                    if call["id"] in pending:
+                        calls.append(call)
+                        results.append(pending[call["id"]])
                 if calls:
                     # A copy keeps the reasoning, which some servers expect to get back.
                     kept.append(message.model_copy(update={"content": "", "tool_calls": calls}))
-                    kept += [pending[call["id"]] for call in calls]
+                    kept += results
         return kept
 
 
@@ -412,7 +421,10 @@ def fit_window(
         if _has_work(message):
             newest = index
     if shorten:
-        older = [index for index in results if index < newest]
+        older: list[int] = []
+        for index in results:
+            if index < newest:
+                older.append(index)
         _shorten(fitted, older, tokens, _LEAST_SHARE, shorten)
         _shorten(fitted, results, tokens, 0.0, shorten)
     for index, message in enumerate(fitted[:newest]):
