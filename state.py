@@ -1,40 +1,104 @@
-"""The state of a run: input, output, channels, and how parallel writes to a channel merge."""
+"""The states of the three graphs (a run, a researcher, a step of a plan): input, output, channels,
+and how parallel writes to a channel merge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from functools import reduce
+from itertools import chain
+from typing import Annotated, Any, Literal, TypeVar
 
-from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 from langgraph.channels import DeltaChannel
 from langgraph.types import Overwrite
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from .core.records.langgraph_private import merge_messages
-from .core.records.plan import Learning, Observation, PlanStep, StepOutcome
+from .core.records.plan import (
+    Iteration,
+    Judgement,
+    Learning,
+    Observation,
+    PlanStep,
+    StepOutcome,
+    StepTask,
+)
 from .core.records.report import Brief, Draft, Report
 from .core.records.research import (
     NO_RUN,
-    SNAPSHOT_UPDATES,
     Action,
+    Ending,
     Finding,
     Plan,
     Progress,
     Run,
     Spent,
     Task,
-    append_lists,
-    delta,
-    latest,
-    merge_by_id,
-    merge_findings,
+    ToolRequest,
 )
-from .core.records.sources import Source, merge_sources
+from .core.records.sources import Dispute, Source, merge_sources
+
+Value = TypeVar("Value")
+
+
+def merge_by_id(current: Mapping[str, Value], update: Mapping[str, Value]) -> dict[str, Value]:
+    """Add new entries; for a known id, the later value wins."""
+    return {**current, **update}
+
+
+def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:
+    """Append the new entries."""
+    return [*current, *update]
+
+
+def latest(_: Any, update: Value) -> Value:
+    """Return the value written last."""
+    return update
+
+
+def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value]]) -> list[Value]:
+    """Append the entries of each list in the update.
+
+    Nodes write messages as a list of lists so that they are not shown to clients: LangGraph's
+    `messages` mode streams every message in a list that a node writes, but none in a list of lists.
+    """
+    return [*current, *chain.from_iterable(update)]
+
+
+SNAPSHOT_UPDATES = 300
+"""Number of updates (about sixty questions) after which a channel's whole value is stored again."""
+
+
+def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
+    """Return a channel of this type whose checkpoints store only the updates, not its whole value
+    each time.
+
+    `merge`: the reducer that combines the value with one update.
+    """
+
+    def merge_all(value: Any, updates: Sequence[Any]) -> Any:
+        return reduce(merge, updates, value)
+
+    return DeltaChannel(merge_all, kind, snapshot_frequency=SNAPSHOT_UPDATES)
+
+
+def merge_findings(
+    current: Mapping[str, Finding], update: Mapping[str, Finding]
+) -> dict[str, Finding]:
+    """Add new findings; a finding with the thread's source numbers is not replaced by one without
+    them."""
+    merged = dict(current)
+    for key, finding in update.items():
+        is_numbered = key in current and current[key].numbered is not None
+        if not is_numbered or finding.numbered is not None:
+            merged[key] = finding
+    return merged
+
 
 # LangGraph assigns ids only to messages of a channel with exactly this reducer.
-Conversation = Annotated[
+ThreadMessages = Annotated[
     list[AnyMessage], DeltaChannel(merge_messages, snapshot_frequency=SNAPSHOT_UPDATES)
 ]
 """Messages; each checkpoint stores only new ones, and a message with a known id replaces the
@@ -46,7 +110,7 @@ class ResearchState:
     """The channels of a research run; findings, sources, learnings and memory are kept for the
     whole thread."""
 
-    messages: Conversation = field(default_factory=list)
+    messages: ThreadMessages = field(default_factory=list)
     run: Run = NO_RUN
     plan: Plan | None = None
     progress: Progress = field(default_factory=Progress)
@@ -93,10 +157,10 @@ class ResearchState:
     @property
     def own_actions(self) -> list[Action]:
         """The tool calls made for the current question."""
-        return [
-            *self.brief.actions,
-            *(action for finding in self.own_findings for action in finding.actions),
-        ]
+        actions = list(self.brief.actions)
+        for finding in self.own_findings:
+            actions += finding.actions
+        return actions
 
     @property
     def own_learnings(self) -> list[Learning]:
@@ -153,7 +217,7 @@ class StateUpdate(TypedDict, total=False):
 class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
     """The input of a run."""
 
-    messages: Conversation = Field(title="Messages", min_length=1)
+    messages: ThreadMessages = Field(title="Messages", min_length=1)
     """The conversation; its last message is the user's question, or the answer to a clarifying
     question."""
 
@@ -161,7 +225,214 @@ class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
 class ResearchOutput(BaseModel, title="Report", use_attribute_docstrings=True):
     """The output of a run."""
 
-    messages: Conversation = Field(title="Messages")
+    messages: ThreadMessages = Field(title="Messages")
     """The conversation; its last message is the report, or a clarifying question."""
     report: Report | None = Field(default=None, title="Report")
     """The report as data: its text with citation markers, and the cited sources."""
+
+
+@dataclass(kw_only=True)
+class BranchState:
+    """The channels of a researcher or a step."""
+
+    notes: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
+    """The model's messages (a step's: its forms) and the results of its calls; long results refer
+    to stored texts."""
+    numbered: Annotated[list[str], delta(append, list)] = field(default_factory=list)
+    """Keys of the sources that it found, in order; a researcher's model cites them by these
+    numbers, from 1."""
+    actions: Annotated[list[Action], delta(append, list)] = field(default_factory=list)
+    failures: Annotated[list[str], delta(append, list)] = field(default_factory=list)
+    sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
+    spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
+    findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(
+        default_factory=dict
+    )
+    seconds: float = 0.0
+    """Active seconds so far; a step's include the wait for a slot. Time between nodes is not
+    counted."""
+    reason: str = ""
+
+
+@dataclass
+class ResearcherState(BranchState):
+    """The channels of one researcher."""
+
+    task: Task
+    request: ToolRequest | None = None
+    """The tool call that the model decided on; None while it decides."""
+    iteration: int = 0
+    """Number of rounds of tool use."""
+    shrunk: tuple[int, ...] = ()
+    """One entry per shortening: the index in `notes` before which results were shortened."""
+    thinks: int = 0
+    """Number of consecutive thoughts."""
+    was_nudged: bool = False
+    """Whether the model's last message had no call, so that it was reminded to call a tool."""
+    step: int = 0
+    """`sub_turn_index` of the next packets."""
+    ended: Ending | None = None
+    missing: tuple[str, ...] = ()
+    contradictions: tuple[Dispute, ...] = ()
+
+    @property
+    def ordered_notes(self) -> list[AnyMessage]:
+        """The notes with all results directly after the message with their calls, as some servers
+        require.
+
+        Of several results of a call, only the last is kept.
+        """
+        results: dict[str, ToolMessage] = {}
+        for message in self.notes:
+            if isinstance(message, ToolMessage):
+                results[message.tool_call_id] = message
+        ordered: list[AnyMessage] = []
+        for message in self.notes:
+            if not isinstance(message, ToolMessage):
+                ordered.append(message)
+            if isinstance(message, AIMessage):
+                for call in message.tool_calls:
+                    result = results.get(call["id"] or "")
+                    if result:
+                        ordered.append(result)
+        return ordered
+
+
+class ResearcherInput(TypedDict):
+    """Input of the researcher subgraph."""
+
+    task: Task
+
+
+class ResearcherOutput(TypedDict, total=False):
+    """Output of the researcher subgraph: everything it writes back to the run."""
+
+    findings: dict[str, Finding]
+    sources: dict[str, Source]
+    spending: dict[str, Spent]
+
+
+@dataclass
+class StepState(BranchState):
+    """The channels of one step."""
+
+    given: Annotated[list[StepTask], delta(latest, list)]
+    """A list with only the task: it is large, and a delta channel stores it once instead of in
+    every checkpoint."""
+    iteration: int = 0
+    """Number of the current iteration, from 1; 0 before the first."""
+    queries: tuple[str, ...] = ()
+    """Queries of the current iteration."""
+    next_queries: tuple[str, ...] = ()
+    """Queries of the next iteration, if known already."""
+    open_next: tuple[str, ...] = ()
+    """Addresses that the next iteration opens."""
+    has_results: bool = False
+    """Whether the current iteration found anything to read."""
+    judged: Judgement | None = None
+    """The model's latest evaluation of the step."""
+    unproductive: int = 0
+    """Consecutive iterations without anything new."""
+    turn: int = 0
+    """`sub_turn_index` of the next packets."""
+    is_over: bool = False
+    """Whether no further iteration follows."""
+    ended: Ending = "done"
+    iterations: Annotated[list[Iteration], delta(append, list)] = field(default_factory=list)
+    learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(
+        default_factory=dict
+    )
+    memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(
+        default_factory=dict
+    )
+    outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(
+        default_factory=dict
+    )
+
+    @property
+    def task(self) -> StepTask:
+        """The task of the step."""
+        return self.given[0]
+
+    @property
+    def call_id(self) -> str:
+        """Id of the tool call with the current iteration's queries."""
+        return f"{self.task.id}-{self.iteration}"
+
+    @property
+    def keys(self) -> list[str]:
+        """Source keys in the order of the step's own numbers, from 1: those of given learnings,
+        then new ones."""
+        given = (learning.source for learning in self.task.known if learning.source)
+        return list(dict.fromkeys([*given, *self.numbered]))
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The step's own source numbers by key."""
+        return {key: number for number, key in enumerate(self.keys, 1)}
+
+    def observation(
+        self,
+        kind: Literal["insight", "gap"],
+        text: str,
+        score: float,
+        learnings: tuple[str, ...] = (),
+    ) -> Observation:
+        """Return an observation made in the current iteration; see `Observation` for the
+        parameters."""
+        task = self.task
+        return Observation(
+            kind=kind,
+            text=text,
+            question_id=task.question_id,
+            round=task.cycle,
+            step=task.step.id,
+            iteration=self.iteration,
+            score=score,
+            learnings=learnings,
+        )
+
+
+class StepOutput(ResearcherOutput, total=False):
+    """Output of the step subgraph: everything it writes back to the run."""
+
+    outcomes: dict[str, StepOutcome]
+    learnings: dict[str, Learning]
+    memory: dict[str, Observation]
+
+
+class BranchUpdate(StepOutput, total=False):
+    """State update of a node in either subgraph."""
+
+    notes: list[list[AnyMessage]]
+    request: ToolRequest | None
+    iteration: int
+    shrunk: tuple[int, ...]
+    thinks: int
+    was_nudged: bool
+    step: int
+    queries: tuple[str, ...]
+    next_queries: tuple[str, ...]
+    open_next: tuple[str, ...]
+    has_results: bool
+    judged: Judgement
+    unproductive: int
+    turn: int
+    seconds: float
+    is_over: bool
+    ended: Ending
+    reason: str
+    missing: tuple[str, ...]
+    contradictions: tuple[Dispute, ...]
+    numbered: list[str]
+    actions: list[Action]
+    failures: list[str]
+    iterations: list[Iteration]
+
+
+class StepInput(TypedDict):
+    """Input of the step subgraph."""
+
+    given: list[StepTask]
+    seconds: float
+    """Seconds spent waiting for a slot."""

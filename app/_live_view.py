@@ -14,7 +14,7 @@ from rich.text import Text
 from ..core.dialogue.conversation import safe_text
 from ..core.events import packets
 from ..core.events.packets import AnyPacket
-from ..core.records.branches import StepTask
+from ..core.records.plan import StepTask
 from ..state import ResearchState
 from ._terminal import supports_styles
 from .progress import (

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from langgraph.store.memory import InMemoryStore
 
-from ..core.accounts.ledger import charge
+from ..core.accounts.ledger import Account
 from ..core.errors import DocumentsUnreadable
 from ..core.events.call import SilentEvents
 from ..core.events.log import Emitter
@@ -243,7 +243,7 @@ class SourceCheck:
             examined = await self._examination(draft).examine()
         finally:
             if account:
-                await charge(account, self._events.bill.costs)
+                await Account(account).charge(self._events.bill.costs)
         state = ResearchState(
             messages=[],
             run=self._run,

@@ -9,19 +9,20 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 from ..core.accounts.spending import dollars
 from ..core.dialogue.conversation import safe_text
 from ..core.events import packets
 from ..core.events.packets import AnyPacket, OverallStop, Placement
 from ..core.models.request import pending_calls
-from ..core.records.research import UsualCost, Value
+from ..core.records.research import UsualCost
 from ..core.settings.context import Clock, SystemClock
 from ..state import ResearchState
 from ._terminal import ReaderGone, print_output, say
 from .words import counted, counts_line, in_words
 
+Value = TypeVar("Value")
 _WIDTH = 100
 """Maximum length of a task or query in a line, in characters."""
 _DOCUMENTS_PER_LINE = 100

@@ -17,8 +17,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 from pydantic import BaseModel
 
-from ..core.dialogue.conversation import DRAFT, check_question, mark_of, question_line, safe_text
-from ..core.dialogue.plan_text import PLAN_TITLE_CHARACTERS
+from ..core.dialogue.conversation import check_question, mark_of, question_line, safe_text
 from ..core.errors import UnknownSetting, UnknownThread, UserMistake
 from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
@@ -44,6 +43,8 @@ from .progress import ProgressView, usual_cost_line
 from .stream import apackets
 from .words import counts_line, default_strategy, strategy_of
 
+_TITLE_CHARACTERS = 100
+"""Length to which a question is shortened as the title of its run."""
 _APPROVED = "yes"
 _REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
 NOTES_KEY = "settings"
@@ -176,7 +177,7 @@ class StoredRun(NamedTuple):
         if self.state.title:
             return safe_text(self.state.title)
         line = question_line(self.question)
-        return safe_text(shorten(line, PLAN_TITLE_CHARACTERS, placeholder="…"))
+        return safe_text(shorten(line, _TITLE_CHARACTERS, placeholder="…"))
 
     @property
     def question(self) -> str:
@@ -217,7 +218,7 @@ class StoredRun(NamedTuple):
         # New input would discard the results of researchers that have finished in this round; an
         # update keeps them.
         last = next(
-            message for message in reversed(self.state.messages) if mark_of(message) != DRAFT
+            message for message in reversed(self.state.messages) if mark_of(message) != "draft"
         )
         if isinstance(last, HumanMessage) and last.text == words:
             return None
@@ -274,7 +275,7 @@ class RunBook(NamedTuple):
             if "clarify" not in given and not _is_unfinished(snapshot):
                 choices.pop("clarify", None)
             context = self._context(choices)
-            check_question([HumanMessage(words)], context.limits.question_characters)
+            check_question(words, context.limits.question_characters)
             check_tools(context)
             if not snapshot.values:
                 await asyncio.to_thread(Library(context).check_documents)
@@ -327,7 +328,7 @@ class RunBook(NamedTuple):
                     f"The run {thread!r} is finished; to ask a follow-up question: {further}."
                 )
             if answer:
-                check_question([HumanMessage(answer)], context.limits.question_characters)
+                check_question(answer, context.limits.question_characters)
             if given:
                 await self._notes(thread).remember(choices, context)
             if stored.is_planned and not answer and not context.review_plan:

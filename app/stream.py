@@ -16,13 +16,9 @@ from langgraph.types import Command
 from pydantic import TypeAdapter
 
 from ..core.errors import UnknownThread, UserMistake, stop_message
-from ..core.events.call import STOP_REASONS
-from ..core.events.log import read_log
+from ..core.events.log import StoredLog
 from ..core.events.packets import (
     AnyPacket,
-    CallContinued,
-    CallDelayed,
-    CallFinished,
     ChatHeartbeat,
     ElapsedTime,
     OverallStop,
@@ -205,18 +201,17 @@ class PacketReader:
         if isinstance(packet, OverallStop):
             # This reader sends its own stop, which includes elapsed time and errors.
             return
-        is_about_call = isinstance(
-            packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat
-        )
-        if packet.placement.sub_turn_index is None and not is_about_call:
+        if packet.placement.sub_turn_index is None and not packet.is_about_call:
             self._turn = packet.placement.turn_index
         yield packet
 
     def end(self) -> OverallStop:
         """Return the stop packet for a run that has ended or is waiting for an answer."""
-        if self._run is None or self._is_waiting or self._run.status not in STOP_REASONS:
+        if self._run is None or self._is_waiting:
             return self.stop("waiting_for_user")
-        return self.stop(STOP_REASONS[self._run.status], self._run.stop_reason, is_resumable=False)
+        stop = OverallStop.of(self._run, self._turn)
+        is_waiting = stop.stop_reason == "waiting_for_user"
+        return self.stop(stop.stop_reason, stop.message, is_resumable=is_waiting)
 
     def failure(self, error: Exception) -> OverallStop:
         """Return the stop packet for a run that failed with an error."""
@@ -295,7 +290,7 @@ async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) 
     run = state.run
     packets = list[AnyPacket]()
     if run.id and store:
-        logged = await read_log(Pages(store, thread_id), run.id)
+        logged = await StoredLog(Pages(store, thread_id), run.id).read()
         packets += map(read_packet, _upgraded(logged))
     if packets and packets[-1].type == "stop":
         return packets

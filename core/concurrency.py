@@ -11,8 +11,7 @@ from concurrent.futures import Future
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
-from .records.research import Value
-
+Value = TypeVar("Value")
 LoopValue = TypeVar("LoopValue")
 _IDLE_SECONDS = 10.0
 """Idle seconds before a thread ends; starting a thread costs more than most of the work it runs."""

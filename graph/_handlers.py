@@ -17,18 +17,17 @@ from langgraph.types import Command
 
 from ..core.dialogue.transcripts import NOT_RUN
 from ..core.errors import failure_of, log_failure
-from ..core.events.call import researcher_failed, step_failed
-from ..core.events.log import emitter
-from ..core.events.packets import placement_of
+from ..core.events.blocks import ResearcherPackets, StepPackets
+from ..core.events.log import Emitter
+from ..core.events.packets import Placement
 from ..core.models.resolve import settings_of
-from ..core.records.branches import BranchUpdate, ResearcherState, StepState
 from ..core.records.research import Action, Task
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.report import Delivery, unchecked
 from ..nodes.excerpts import failed_branch, keep_excerpts
 from ..nodes.step_turn import close_step
-from ..state import ResearchState, StateUpdate
+from ..state import BranchUpdate, ResearcherState, ResearchState, StateUpdate, StepState
 
 
 async def write_partial_finding(
@@ -36,7 +35,9 @@ async def write_partial_finding(
 ) -> Command[Literal["write_finding"]]:
     """If a node of a researcher fails, have the finding written from the notes so far."""
     reason, request = _reason(error), state.request
-    emitter(state.task.question_id).emit(researcher_failed(placement_of(state.task), reason))
+    Emitter.of_node(state.task.question_id).emit(
+        ResearcherPackets(Placement.of(state.task)).failure(reason)
+    )
     update = BranchUpdate(ended="partial", reason=reason, request=None, failures=[reason])
     if request:
         # The failed tool call still needs a result, and its packets have used the current step
@@ -53,7 +54,7 @@ async def keep_excerpts_only(state: ResearcherState, error: NodeError) -> Comman
     """If the finding cannot be written, use excerpts of the researcher's sources instead."""
     pages = Pages.of_node(get_store(), state.task.question_id)
     finding = await keep_excerpts(
-        state, pages, emitter(state.task.question_id), _reason(error), state.seconds
+        state, pages, Emitter.of_node(state.task.question_id), _reason(error), state.seconds
     )
     return Command(update={"findings": {finding.id: finding}}, goto=END)
 
@@ -64,14 +65,16 @@ async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Li
     The others continue.
     """
     task = state["task"]
-    finding = failed_branch(task, _reason(error), emitter(task.question_id))
+    finding = failed_branch(task, _reason(error), Emitter.of_node(task.question_id))
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 
 async def evaluate_partial_step(state: StepState, error: NodeError) -> Command[Literal["evaluate"]]:
     """If a node of a step fails, evaluate what the step has found so far."""
     reason = _reason(error)
-    emitter(state.task.question_id).emit(step_failed(placement_of(state.task), reason))
+    Emitter.of_node(state.task.question_id).emit(
+        StepPackets(Placement.of(state.task)).failure(reason)
+    )
     # Turn 0 is used up: the step emitted its first packets there before it failed.
     update = BranchUpdate(
         is_over=True, ended="partial", reason=reason, failures=[reason], turn=max(1, state.turn)
@@ -82,9 +85,10 @@ async def evaluate_partial_step(state: StepState, error: NodeError) -> Command[L
 async def end_step(state: StepState, error: NodeError) -> Command[Any]:
     """If the evaluation of a step fails, end the step with its results so far."""
     reason = _reason(error)
-    emitter(state.task.question_id).emit(step_failed(placement_of(state.task), reason))
+    emitter = Emitter.of_node(state.task.question_id)
+    emitter.emit(StepPackets(Placement.of(state.task)).failure(reason))
     failures = [*state.failures, reason]
-    update = close_step(state, failures, state.seconds, emitter(state.task.question_id))
+    update = close_step(state, failures, state.seconds, emitter)
     return Command(update=update, goto=END)
 
 
@@ -103,7 +107,7 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
     delivery = Delivery(
         state, settings_of(get_runtime(Context)), Pages.of_node(get_store(), run.id)
     )
-    emitter(run.id).emit(*delivery.end_packets(was_checked=True))
+    Emitter.of_node(run.id).emit(*delivery.end_packets(was_checked=True))
     progress = state.progress.model_copy(update={"turn": state.progress.turn + 1})
     update = StateUpdate(
         messages=delivery.report_messages(), run=run, report=report, progress=progress

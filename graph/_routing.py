@@ -7,10 +7,9 @@ from typing import Literal
 
 from langgraph.types import Send
 
-from ..core.dialogue.conversation import last_mark
-from ..core.dialogue.plan_text import plan_text
-from ..core.records.branches import ResearcherState, StepState
-from ..state import ResearchState
+from ..core.dialogue.conversation import Conversation
+from ..core.dialogue.plan_text import plan_of_steps
+from ..state import ResearcherState, ResearchState, StepState
 
 
 def route_after_begin(
@@ -56,7 +55,7 @@ def route_after_ask_user(state: ResearchState) -> Literal["look_up", "plan", "__
 
 def route_after_plan(state: ResearchState) -> Literal["review_plan", "orchestrate"]:
     """Wait for the user's review of the plan if requested, otherwise research."""
-    if last_mark(state.messages[-1:]) == "plan":
+    if Conversation(state.messages[-1:]).last_mark == "plan":
         return "review_plan"
     return "orchestrate"
 
@@ -132,7 +131,7 @@ def _is_settled(state: ResearchState) -> bool:
     plan = state.plan
     if plan is None or plan.review == "rejected":
         return False
-    return plan.text == plan_text(state.steps, plan.title, plan.requirements)
+    return plan.text == plan_of_steps(state.steps, plan.title, plan.requirements).text
 
 
 def route_after_cross_check(state: ResearchState) -> Literal["frame_report", "add_to_report"]:

@@ -6,7 +6,6 @@ from functools import cache, partial
 
 from langgraph.graph import END, START, StateGraph
 
-from ..core.records.branches import ResearcherInput, ResearcherOutput, ResearcherState
 from ..core.settings.context import Context
 from ..nodes.add_to_report import add_to_report
 from ..nodes.analyze_findings import analyze_findings
@@ -24,7 +23,14 @@ from ..nodes.researcher.write_finding import write_finding
 from ..nodes.review_plan import review_plan
 from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
-from ..state import ResearchInput, ResearchOutput, ResearchState
+from ..state import (
+    ResearcherInput,
+    ResearcherOutput,
+    ResearcherState,
+    ResearchInput,
+    ResearchOutput,
+    ResearchState,
+)
 from ._handlers import deliver_unchecked, keep_excerpts_only, record_failure, write_partial_finding
 from ._routing import (
     dispatch_tasks,

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from ..core.concurrency import slot
 from ..core.models.resolve import settings_of
-from ..core.records.branches import StepInput, StepOutput, StepState, StepTask
+from ..core.records.plan import StepTask
 from ..core.settings.context import Context, Watch
 from ..nodes.add_to_report import add_to_report
 from ..nodes.ask_user import ask_user
@@ -35,7 +35,7 @@ from ..nodes.step.study import study
 from ..nodes.summarize import summarize
 from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
-from ..state import ResearchInput, ResearchOutput, ResearchState
+from ..state import ResearchInput, ResearchOutput, ResearchState, StepInput, StepOutput, StepState
 from ._handlers import deliver_unchecked, end_step, evaluate_partial_step, record_failure
 from ._routing import (
     dispatch_steps,

@@ -10,9 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, fi
 
 from ..core.evidence.citations.markers import without_markers
 from ..core.evidence.memory.observations import dispute_between
-from ..core.records.branches import BranchState
-from ..core.records.dispute import Dispute, DisputeSubject
-from ..core.records.sources import Source
+from ..core.records.sources import Dispute, DisputeSubject, Source
+from ..state import BranchState
 
 
 class StatedDispute(BaseModel):

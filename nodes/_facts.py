@@ -6,17 +6,16 @@ from collections.abc import Iterable, Mapping
 
 from langchain_core.messages import AIMessage, AnyMessage
 
-from ..core.dialogue.conversation import mark_of, question_of
+from ..core.dialogue.conversation import Conversation, mark_of
 from ..core.evidence.citations.labels import is_approval
 from ..core.evidence.text.similarity import grouped
 from ..core.models.request import Facts, ShownDocument, ShownLearning, TaskFinding
 from ..core.records import tool_names
-from ..core.records.branches import ResearcherState, StepState
 from ..core.records.plan import Learning
 from ..core.records.research import Finding
 from ..core.records.sources import time_of
 from ..core.settings.context import Context
-from ..state import ResearchState
+from ..state import ResearcherState, ResearchState, StepState
 from ..tools.results import JOINT, Result, results_in
 
 _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
@@ -31,13 +30,13 @@ def facts_of_run(state: ResearchState, context: Context) -> Facts:
         if mark_of(message) == "report":
             last_report = index
     # The user's messages since the last report, except approvals of a plan.
-    question = question_of(state.messages).splitlines()
+    question = Conversation(state.messages).question.splitlines()
     findings = list[TaskFinding]()
     for finding in state.own_findings:
         findings.append(TaskFinding(finding.task, _quotes(state, finding)))
     return Facts(
         request="\n".join(line for line in question if not is_approval(line)),
-        earlier=question_of(state.messages[:last_report]),
+        earlier=Conversation(state.messages[:last_report]).question,
         language=run.language,
         steps=state.plan.steps if state.plan else (),
         most_steps=context.limits.max_plan_steps,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..core.events.packets import ReportCitation, ReportRevised
+from ..core.events.blocks import ReportPackets
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.markers import code_lines
 from ..core.evidence.citations.rendering import clean_for_draft, plain_citations
@@ -78,11 +78,8 @@ async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     extended = extended.model_copy(update={"findings": tuple(state.findings), "is_lacking": False})
     if extended.text == draft.text:
         return {**turn.update(), "draft": extended}
-    citations = list[ReportCitation]()
-    for number, key in extended.keys.items():
-        citations.append(ReportCitation(citation_number=number, document_id=key))
     content = plain_citations(extended.streamed)
-    turn.emit(ReportRevised(placement=turn.placement, content=content, citations=citations))
+    turn.emit(ReportPackets(turn.placement).revised(content, extended.keys))
     update = turn.update()
     turn.apply(run=update["run"])
     messages = await asyncio.to_thread(turn.delivery.changed_draft_messages, extended)

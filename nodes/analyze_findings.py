@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from ..core.events.call import document, researcher_failed
-from ..core.events.packets import Document, ResearchAgentStart
+from ..core.events.blocks import ResearcherPackets
 from ..core.evidence.citations.citing import by_number, cited_numbers, number_finding
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.records.research import Ending, Finding
 from ..core.writing.forms import Form
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
-from .excerpts import finding_packets
 from .turn import NodeRuntime, begin_turn
 
 _HEAD = "Analysis, which rests on the findings and is no source of its own:"
@@ -31,7 +29,7 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     turn = await begin_turn(state, runtime)
     run = state.run
     call_id, task = state.progress.analyses[-1]
-    turn.emit(ResearchAgentStart(placement=turn.placement, research_task=task))
+    turn.emit(ResearcherPackets(turn.placement).start(task))
     async with turn.paid():
         form = await turn.filler.ask_if_possible(
             RecordConclusions,
@@ -69,12 +67,11 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
         is_analysis=True,
         dropped_markers=dropped_markers,
     )
+    packets = ResearcherPackets(turn.placement)
     if reason:
-        turn.emit(researcher_failed(turn.placement, reason))
-    cited = list[Document]()
-    for number in cited_numbers(conclusions, known):
-        cited.append(document(known[number]))
-    turn.emit(*finding_packets(turn.placement, finding, cited))
+        turn.emit(packets.failure(reason))
+    cited = [known[number] for number in cited_numbers(conclusions, known)]
+    turn.emit(*packets.finding(finding.text, cited))
     return {**turn.update(), "findings": {call_id: finding}}
 
 

@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 from langgraph.types import interrupt
 
-from ..core.dialogue.conversation import marked, question_fault, safe_text
-from ..core.dialogue.plan_text import join_plan, read_plan, split_plan
+from ..core.dialogue.conversation import check_question, marked, safe_text
+from ..core.dialogue.plan_text import PlanText
 from ..core.errors import QuestionRefused
-from ..core.events.call import stop_packet
-from ..core.events.packets import EstimateMade
+from ..core.events.blocks import PlanPackets
+from ..core.events.packets import OverallStop
 from ..core.evidence.citations.labels import is_approval, labels
 from ..core.records.research import Plan
 from ..state import ResearchState, StateUpdate
@@ -93,9 +93,7 @@ def read_answer(reply: Any, allowed: Sequence[AnswerKind], max_characters: int) 
     text = safe_text(text).strip()
     if decision == "reject" and not text:
         return UserDecision("reject")
-    fault = question_fault(text, max_characters)
-    if fault:
-        raise QuestionRefused(fault)
+    check_question(text, max_characters)
     return UserDecision(decision, text)
 
 
@@ -125,13 +123,10 @@ def reviewed(plan: Plan, answer: UserDecision, max_steps: int) -> Plan:
     plan that lacks a title or a checklist keeps the old one.
     """
     is_words = answer.decision == "respond"
-    parts = split_plan(answer.text)
-    if answer.decision == "edit" or (is_words and _is_numbered_list(parts.steps)):
-        known = split_plan(plan.text)
-        title = parts.title or known.title
-        checklist = parts.checklist or known.checklist
-        text = join_plan(parts._replace(title=title, checklist=checklist))
-        return read_plan(text, max_steps).model_copy(update={"review": "approved"})
+    given = PlanText.read(answer.text)
+    if answer.decision == "edit" or (is_words and _is_numbered_list(given.steps)):
+        edited = given.completed_from(PlanText.read(plan.text))
+        return edited.plan(max_steps).model_copy(update={"review": "approved"})
     if answer.decision == "approve" or (is_words and is_approval(answer.text)):
         return plan.model_copy(update={"review": "approved"})
     return plan.model_copy(update={"review": "rejected", "comment": answer.text})
@@ -155,13 +150,13 @@ async def offer_plan(turn: Turn, plan: Plan) -> StateUpdate:
     placement = turn.events.placement
     cost = await usual_cost_of(turn.pages, turn.state.run, turn.context)
     if cost:
-        turn.emit(EstimateMade(placement=placement, estimate=cost))
+        turn.emit(PlanPackets(placement).estimate(cost))
     is_reviewed = turn.context.review_plan and turn.state.run.is_resumable
     status = "waiting" if is_reviewed else turn.state.run.status
     update = turn.update(usual_cost=cost, status=status)
     if is_reviewed:
         update["messages"] = [marked(plan.text, "plan")]
-        turn.emit(stop_packet(update["run"], placement.turn_index))
+        turn.emit(OverallStop.of(update["run"], placement.turn_index))
     return {**update, "plan": plan}
 
 
@@ -172,5 +167,5 @@ async def end_run(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """
     turn = await begin_turn(state, runtime)
     update = turn.costs(status="ended")
-    turn.emit(stop_packet(update["run"], turn.placement.turn_index))
+    turn.emit(OverallStop.of(update["run"], turn.placement.turn_index))
     return {**update, "messages": [marked(labels(state.run.language_code).ended, "ended")]}

@@ -13,16 +13,11 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from ..core.accounts.ledger import check_account
+from ..core.accounts.ledger import Account
 from ..core.dialogue.conversation import (
-    DRAFT,
+    Conversation,
     attached_to,
-    check_question,
-    entry_of,
-    house_rules,
     mark_of,
-    question_of,
-    refused_messages,
     safe_text,
     with_attached,
 )
@@ -30,7 +25,7 @@ from ..core.events.log import Emitter
 from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.citations.labels import labels
-from ..core.library.attachments import INCOMING, take_files
+from ..core.library.attachments import INCOMING, message_words, take_files
 from ..core.library.library import Library, LibraryStatus
 from ..core.models.resolve import check_models, load_models, quotes_only, settings_of
 from ..core.reading.web_page import WebReader
@@ -74,12 +69,13 @@ async def begin(
     # Messages that were not added by a call of this graph may still contain files.
     messages = await take_files(state.messages, Pages.of_node(runtime.store, ""), context)
     state = replace(state, messages=messages)
-    check_question(state.messages, context.limits.question_characters)
-    entry = entry_of(state.messages, state.run)
-    drop = refused_messages(state.messages, context.limits.question_characters)
+    conversation = Conversation(messages)
+    conversation.check(context.limits.question_characters)
+    entry = conversation.entry(state.run)
+    drop = conversation.refused(context.limits.question_characters)
     # A stopped run leaves its draft; wherever it continues, it writes a new one.
     for message in state.messages:
-        if mark_of(message) == DRAFT:
+        if mark_of(message) == "draft":
             drop.append(message)
     if not state.run.id or entry == "follow_up":
         return await _start(state, runtime, strategy, entry, drop)
@@ -134,7 +130,7 @@ async def _start(
 ) -> StateUpdate:
     """Start a new question, with settings that stay the same for all of it."""
     given = settings_of(runtime)
-    await check_account(Pages.of_node(runtime.store, ""), given)
+    await Account(Pages.of_node(runtime.store, "")).check(given)
     started = given.clock.seconds()
     kept = [message for message in state.messages if message not in drop]
     context, messages, attached = await _index_attached(given, kept, runtime)
@@ -155,14 +151,14 @@ async def _start(
             warning = quotes_only(ROLES, context, is_extract)
         notices.append(warning)
     notices += _document_notices(status, attached)
-    if len(house_rules(messages)) > context.limits.question_characters:
+    if len(Conversation(messages).house_rules) > context.limits.question_characters:
         notices.append(_RULES_CUT)
     if context.mix_private and (scope.docs or scope.retrievers) and scope.engines:
         notices.append(MIXES_PRIVATE)
     notices += tracing_notices(context)
     run = Run(
         id=uuid.uuid4().hex,
-        question=question_of(messages),
+        question=Conversation(messages).question,
         date=f"{context.clock.now():%A, %B %d, %Y}",
         language=language.name,
         language_code=language.code,
@@ -263,7 +259,7 @@ async def _index_attached(
                 left_out = unread[file.name]
                 changes = {"reason": left_out.reason, "code": left_out.code}
             checked.append(file.model_copy(update=changes))
-        updated.append(with_attached(message, checked))
+        updated.append(with_attached(message, message_words(message), checked))
     docs = context.docs
     if status.documents:
         docs = tuple(dict.fromkeys((*docs, folder)))

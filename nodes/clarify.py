@@ -10,8 +10,8 @@ from langchain_core.messages import SystemMessage
 from pydantic import BaseModel, Field
 
 from ..core.dialogue.conversation import marked
-from ..core.events.call import stop_packet
-from ..core.events.packets import Activity, MessageDelta, MessageStart
+from ..core.events.blocks import MessagePackets
+from ..core.events.packets import Activity, OverallStop
 from ..core.models.ask import ask_model
 from ..core.records import tool_names
 from ..prompts import fence, render_prompt
@@ -107,9 +107,8 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             turn.announce("clarify")
         update = turn.costs(status="waiting")
         turn.emit(
-            MessageStart(placement=placement),
-            MessageDelta(placement=placement, content=question),
-            stop_packet(update["run"], placement.turn_index),
+            *MessagePackets(placement).question(question),
+            OverallStop.of(update["run"], placement.turn_index),
         )
         return {**update, "messages": [marked(question, "clarification")]}
     called = {call["name"]: call["args"] for call in reply.message.tool_calls}

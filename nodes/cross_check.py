@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from pydantic import Field, ValidatorFunctionWrapHandler, field_validator
 
-from ..core.events.call import disputes_found
+from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.learned import facts_of, fitting_learnings
 from ..core.evidence.memory.observations import (
     ResearchMemory,
@@ -17,8 +17,8 @@ from ..core.evidence.memory.observations import (
     dispute_between,
     observed_dispute,
 )
-from ..core.records.dispute import DisputeSubject
 from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
+from ..core.records.sources import DisputeSubject
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
@@ -62,7 +62,7 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     turn.apply(memory={**state.memory, **observed})
     found = ThreadDisputes(turn.state).confirmed()
     if found:
-        turn.emit(disputes_found(found, turn.placement))
+        turn.emit(ReportPackets(turn.placement).disputes(found))
     return {**turn.update(), "memory": observed}
 
 

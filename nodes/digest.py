@@ -5,14 +5,14 @@ from __future__ import annotations
 from langchain_core.messages import AnyMessage, HumanMessage
 from pydantic import Field
 
-from ..core.dialogue.conversation import mark_of, text_only
-from ..core.dialogue.schedule import replace_steps, revise_steps, with_follow_up
+from ..core.dialogue.conversation import Conversation, mark_of
 from ..core.evidence.memory.learned import fitting_learnings, is_confident
 from ..core.evidence.memory.observations import ResearchMemory
 from ..core.records.plan import PlanStep
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from ._steps import replace_steps, revise_steps, with_follow_up
 from .step_turn import ended_step
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -115,7 +115,7 @@ def _steering(turn: Turn) -> list[AnyMessage]:
         if isinstance(message, HumanMessage) and not is_reply:
             messages.append(message)
         is_reply = mark_of(message) == "plan"
-    return text_only(messages)
+    return Conversation(messages).for_models()
 
 
 async def _adapt(steps: list[PlanStep], steering: list[AnyMessage], turn: Turn) -> list[PlanStep]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.events.call import final_document
-from ..core.events.packets import ReportFraming, Sources
+from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import ResearchMemory, relevance
 from ..core.writing.basis import thoughts
@@ -24,19 +23,13 @@ async def frame_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     conclusions = _main_conclusions(state)
     if conclusions:
         message, *reasons = conclusions
-        turn.emit(
-            ReportFraming(
-                placement=turn.placement, main_message=message, reasoning=" ".join(reasons)
-            )
-        )
+        turn.emit(ReportPackets(turn.placement).framing(message, " ".join(reasons)))
     # Cited sources first.
     ordered = sorted(
         state.sources.values(),
         key=lambda source: (not source.number, source.number, source.key),
     )
-    documents = list(map(final_document, ordered))
-    cited = [source.key for source in ordered if source.number]
-    turn.emit(Sources(placement=turn.placement, documents=documents, cited=cited))
+    turn.emit(ReportPackets(turn.placement).sources(ordered))
     return turn.update()
 
 

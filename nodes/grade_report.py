@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from ..core.dialogue.decisions import PENDING
-from ..core.dialogue.schedule import revise_steps
-from ..core.dialogue.transcripts import research_message, results_for
-from ..core.events.packets import ReportGraded
+from ..core.dialogue.transcripts import pending_research
+from ..core.events.blocks import ReportPackets
 from ..core.records.report import Draft, Grade
 from ..core.writing.forms import Form
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
+from ._steps import revise_steps
 from .turn import NodeRuntime, Turn, begin_turn
 
 _NOT_GRADED = (
@@ -82,9 +81,8 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     if graded.rounds < limits.checklist_rounds:
         is_researched = bool(_open_tasks(graded)) and _may_research(turn)
         is_lacking = is_researched or any(grade.is_found for grade in graded.open_grades)
-    turn.emit(
-        ReportGraded(placement=turn.placement, grades=[*graded.grades], is_researched=is_researched)
-    )
+    packets = ReportPackets(turn.placement)
+    turn.emit(packets.grades(graded.grades, is_researched=is_researched))
     update = turn.update()
     rounds = graded.rounds
     if is_lacking:
@@ -168,13 +166,8 @@ def _as_tasks(turn: Turn, update: StateUpdate, draft: Draft) -> StateUpdate:
     """
     prefix = f"open-{turn.state.run.id[:8]}-{draft.rounds}"
     waiting = list[tuple[str, str]]()
-    answers = dict[str, str]()
     for number, (_, task) in enumerate(_open_tasks(draft), 1):
-        call_id = f"{prefix}-{number}"
-        waiting.append((call_id, task))
-        answers[call_id] = PENDING
-    message = research_message(waiting)
-    results = results_for(message, answers)
+        waiting.append((f"{prefix}-{number}", task))
     changes = {"waiting": tuple(waiting), "decision": "research"}
     progress = update["progress"].model_copy(update=changes)
-    return {"progress": progress, "transcript": [[message, *results]]}
+    return {"progress": progress, "transcript": [pending_research(waiting)]}

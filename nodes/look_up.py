@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from langchain_core.messages import ToolMessage
-
-from ..core.dialogue.conversation import question_line, question_of
-from ..core.dialogue.decisions import PENDING
-from ..core.dialogue.transcripts import research_message
-from ..core.events.call import document, step_failed
-from ..core.events.packets import Activity, ResearchAgentStart
+from ..core.dialogue.conversation import Conversation, question_line
+from ..core.dialogue.transcripts import pending_research
+from ..core.events.blocks import ResearcherPackets, StepPackets
+from ..core.events.packets import Activity
 from ..core.evidence.memory.observations import gap_of
-from ..core.records.branches import StepState, assignment_of
 from ..core.records.plan import Learning, Observation, PlanStep
 from ..core.records.research import Ending, Finding
 from ..core.records.sources import Source
 from ..core.settings.context import Watch
 from ..core.writing.basis import SourcePassage
-from ..state import ResearchState, StateUpdate
+from ..state import ResearchState, StateUpdate, StepState
 from ..tools.redaction import addresses_in
 from ..tools.results import JOINT, Result, results_in
 from ..tools.search_round import SearchRound
-from .excerpts import finding_packets
 from .turn import NodeRuntime, Turn, begin_turn
 
 _LOOK_UP = "look-up"
@@ -55,7 +50,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         description = _SMALL
     turn.emit(
         Activity(placement=placement, text=description, icon="lightbulb"),
-        ResearchAgentStart(placement=placement, research_task=task.text),
+        ResearcherPackets(placement).start(task.text),
     )
     reason = ""
     if run.is_recalled:
@@ -73,7 +68,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if reason:
         ended = "partial" if passages else "failed"
     finding = Finding(
-        **assignment_of(task),
+        **task.assignment,
         text=_text(passages, own_numbers),
         numbered=_text(passages, thread_numbers),
         is_excerpt=True,
@@ -85,9 +80,8 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         actions=tuple(work.actions),
     )
     for failure in work.failures:
-        turn.emit(step_failed(placement, failure))
-    cited = list(map(document, sources.values()))
-    turn.emit(*finding_packets(placement, finding, cited))
+        turn.emit(StepPackets(placement).failure(failure))
+    turn.emit(*ResearcherPackets(placement).finding(finding.text, sources.values()))
     learnings = dict[str, Learning]()
     # The thread already has the learnings of recalled passages.
     if not run.is_recalled:
@@ -98,10 +92,9 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if not passages:
         gap = gap_of(task.text, run.id, 0, task.id, about=task.text)
         memory[gap.key] = gap
-    call = research_message([(task.id, task.text)])
     return {
         **turn.update(),
-        "transcript": [[call, ToolMessage(PENDING, tool_call_id=task.id)]],
+        "transcript": [pending_research([(task.id, task.text)])],
         "findings": {finding.id: finding},
         "sources": {**work.sources, **sources},
         "learnings": learnings,
@@ -112,7 +105,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 def _step(turn: Turn) -> StepState:
     """Return the search as a step of a plan, with its queries and the pages to open."""
     limits = turn.context.limits
-    question = question_of(turn.state.messages)
+    question = Conversation(turn.state.messages).question
     subject = question_line(question)
     searching = PlanStep(id=_LOOK_UP, title=subject, task=subject, requires_search=True)
     task = turn.single_task(searching, cycle=0)

@@ -5,23 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from ..core.accounts.spending import dispatched_now, shared_task_fields
-from ..core.dialogue.conversation import latest_messages, text_only
-from ..core.dialogue.decisions import DECISION_TOKENS, MOST_ANALYSES, PENDING, Order, decide
+from ..core.accounts.spending import Budget
+from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import (
     MOST_GAPS,
-    call_ids,
-    findings_without_call,
+    Calls,
+    Transcript,
     mark_withheld,
-    read_calls,
-    research_calls,
-    research_message,
-    results_for,
+    pending_research,
     titles_of,
-    with_findings,
 )
 from ..core.events.call import CallEvents
 from ..core.events.packets import Placement, TopLevelBranching
@@ -35,8 +30,10 @@ from ..core.records.plan import Observation
 from ..core.records.research import Progress, Task
 from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
+from ..tools.offer import DECISION_TOKENS
 from ..tools.passed import load_servers, passed_tools
 from ..tools.tool import tool_schema
+from ._orders import MOST_ANALYSES, Order, decide
 from .control import THINK_TOOL_SCHEMA
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -127,7 +124,7 @@ def _steering(turn: Turn) -> list[AnyMessage]:
     if not seen:
         return []
     new = [message for message in turn.state.messages[seen:] if isinstance(message, HumanMessage)]
-    return text_only(new)
+    return Conversation(new).for_models()
 
 
 def _gaps_left(turn: Turn) -> dict[str, Observation]:
@@ -169,24 +166,23 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         documents=run.scope.documents,
         has_read_all=run.scope.reads_all,
     )
-    research = research_calls(state.transcript)
-    rounds = [message for message in research if isinstance(message, AIMessage)]
+    transcript = Transcript(state.transcript, state.findings)
     reminder = render_prompt(
         "orchestrate",
         "reminder",
         cycle=progress.cycle,
         max_cycles=max_cycles,
         parallel=limits.max_parallel_researchers,
-        first_results=len(rounds) == 1,
+        first_results=transcript.rounds == 1,
         nudges=progress.nudges,
         knowledge=_knowledge(turn),
     )
     opening = progress.opening or len(state.messages)
     messages = [
         SystemMessage(system),
-        *latest_messages(state.messages[:opening]),
-        *findings_without_call(state.findings, state.transcript),
-        *with_findings(state.transcript, state.findings),
+        *Conversation(state.messages[:opening]).latest_for_models(),
+        *transcript.earlier(),
+        *transcript.filled(),
         *steering,
         HumanMessage(reminder),
     ]
@@ -235,15 +231,14 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpd
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     if turn.is_capable("orchestrator"):
         tools.add(tool_names.ANALYZE_FINDINGS)
-    known_ids = call_ids(state.transcript) | set(state.findings)
-    calls = read_calls(reply.message, tools, known_ids)
+    calls = Calls.read(reply.message, tools, state.transcript, taken=state.findings)
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
     has_assigned = not all(call_id.startswith(_OF_PLAN) for call_id in state.findings)
     order = decide(calls, progress, has_findings=has_findings, has_assigned=has_assigned)
-    transcript = _entries(calls.message, order)
+    transcript = calls.answered(order.answers)
     if order.uses_plan:
-        message, order = _from_plan(order, turn)
-        transcript += _entries(message, order)
+        requested, order = _from_plan(order, turn)
+        transcript += requested
     progress = order.progress.model_copy(
         update={
             "opening": progress.opening or len(state.messages),
@@ -289,12 +284,12 @@ def _send_out(
     """
     state = turn.state
     limits = turn.context.limits
-    now = dispatched_now(tasks, limits, state.spending)
+    now = Budget(limits, state.spending).dispatched_now(tasks)
     waiting = tuple(tasks[len(now) :])
     if len(now) > 1:
         placement = Placement(turn_index=progress.turn)
         turn.emit(TopLevelBranching(placement=placement, num_parallel_branches=len(now)))
-    common = shared_task_fields(state.run, limits, state.spending, len(tasks))
+    common = Budget(limits, state.spending).shared_task_fields(state.run, len(tasks))
     titles = titles_of(tasks, transcript)
     researched = list[Task]()
     for position, (call_id, text) in enumerate(now):
@@ -318,30 +313,18 @@ def _send_out(
     return {"tasks": researched, "progress": progress.model_copy(update=advance)}
 
 
-def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
-    """Return the message with the results of its calls; nothing for a message without calls."""
-    if not message.tool_calls:
-        return []
-    return [message, *results_for(message, order.answers)]
-
-
-def _from_plan(order: Order, turn: Turn) -> tuple[AIMessage, Order]:
+def _from_plan(order: Order, turn: Turn) -> tuple[list[AnyMessage], Order]:
     """Make tasks of plan steps that were not researched yet, as if the model had called for them.
 
-    If there are none, the report is written.
+    Returns the calls, with pending results. If there are none, the report is written.
     """
     state = turn.state
     assert state.plan is not None
     asked = {finding.task for finding in state.own_findings}
     left = [step for step in state.plan.steps if step not in asked]
-    steps = dispatched_now(left, turn.context.limits, state.spending)
+    steps = Budget(turn.context.limits, state.spending).dispatched_now(left)
     if not steps:
-        return AIMessage(""), order._replace(decision="report")
+        return [], order._replace(decision="report")
     prefix = f"{_OF_PLAN}{state.run.id[:8]}-{state.progress.cycle}"
-    tasks = list[tuple[str, str]]()
-    answers = dict[str, str]()
-    for number, step in enumerate(steps):
-        call_id = f"{prefix}-{number}"
-        tasks.append((call_id, step))
-        answers[call_id] = PENDING
-    return research_message(tasks), order._replace(answers=answers, tasks=tuple(tasks))
+    tasks = [(f"{prefix}-{number}", step) for number, step in enumerate(steps)]
+    return pending_research(tasks), order._replace(tasks=tuple(tasks))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.dialogue.conversation import question_line
 from ..core.errors import NoSearchTool
-from ..core.events.call import step_failed
+from ..core.events.blocks import StepPackets
 from ..core.evidence.text.similarity import interleave
 from ..core.records import tool_names
 from ..core.records.report import Brief
@@ -53,7 +53,7 @@ async def orient(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             reference = await keep(best, numbers, turn.pages, run.id)
     for outcome in outcomes:
         for problem in outcome.broken:
-            turn.emit(step_failed(turn.placement, problem.rstrip(".")))
+            turn.emit(StepPackets(turn.placement).failure(problem.rstrip(".")))
     brief = Brief(orientation=reference, actions=tuple(actions))
     return {**turn.update(), "brief": brief, "sources": sources}
 

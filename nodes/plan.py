@@ -5,10 +5,10 @@ from __future__ import annotations
 from langchain_core.messages import HumanMessage, SystemMessage
 from typing_extensions import override
 
-from ..core.dialogue.plan_text import read_plan
-from ..core.dialogue.transcripts import THOUGHTS_ALONE
+from ..core.dialogue.plan_text import PlanText
 from ..core.errors import NoPlan
-from ..core.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
+from ..core.events.blocks import PlanPackets
+from ..core.events.packets import Packet, Placement
 from ..core.writing.write import ContinuedEvents, ask_for_prose
 from ..prompts import render_prompt
 from ..state import ResearchState, StateUpdate
@@ -46,15 +46,15 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             if reply.message.text.strip():
                 break
         else:
-            why = THOUGHTS_ALONE if events.thoughts else ""
+            why = events.why_no_text
             raise NoPlan(
                 f"The planner's model wrote no plan, even when asked again.{why} Resume the run, "
                 "or set another model."
             )
-    written = read_plan(reply.message.text, limits.max_plan_steps)
+    written = PlanText.read(reply.message.text).plan(limits.max_plan_steps)
     if written.remark:
         events.pass_on(f"\n\n({written.remark})")
-    events.emit(SectionEnd(placement=events.placement))
+    events.emit(PlanPackets(events.placement).end())
     return await offer_plan(turn, written)
 
 
@@ -62,9 +62,9 @@ class PlanEvents(ContinuedEvents):
     """Emits the plan as it is written."""
 
     @override
-    def start(self) -> PlanStart:
-        return PlanStart(placement=self.placement)
+    def start(self) -> Packet:
+        return PlanPackets(self.placement).start()
 
     @override
     def show(self, words: str) -> None:
-        self.emit(PlanDelta(placement=self.placement, content=words))
+        self.emit(PlanPackets(self.placement).piece(words))

@@ -8,17 +8,14 @@ from collections.abc import Sequence
 from pydantic import Field, field_validator
 
 from ..core.dialogue.plan_text import (
-    MOST_REQUIREMENTS,
-    PLAN_TITLE_CHARACTERS,
-    plan_text,
-    read_steps,
+    PlanText,
+    plan_of_steps,
 )
 from ..core.errors import ModelFailed, NoPlan
-from ..core.events.packets import PlanDelta, PlanStart, SectionEnd
+from ..core.events.blocks import PlanPackets
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import ResearchMemory
 from ..core.records.plan import PlanStep
-from ..core.records.research import Plan
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
@@ -67,10 +64,9 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     If the user has approved a plan, take the steps from that.
     """
     turn = await begin_turn(state, runtime)
-    placement = turn.placement
     max_steps = turn.context.limits.max_plan_steps
     if state.plan and state.plan.review == "approved":
-        return {"steps": read_steps(state.plan.text, max_steps)}
+        return {"steps": PlanText.read(state.plan.text).typed_steps(max_steps)}
     turn.announce("plan")
     async with turn.paid():
         form = await _ask(turn)
@@ -83,25 +79,14 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     logging.getLogger(__name__).info(
         "The plan of %s has %d steps: %s", state.run.id, len(steps), kinds
     )
-    title = " ".join(form.title.split())[:PLAN_TITLE_CHARACTERS]
-    requirements = tuple(filter(str.strip, form.requirements))[:MOST_REQUIREMENTS]
-    text = plan_text(steps, title, requirements)
     named = 0
     for step in form.steps:
         if step.title.strip() or step.task.strip():
             named += 1
-    written = Plan(
-        text=text,
-        title=title,
-        steps=tuple(step.title for step in steps),
-        requirements=requirements,
-        left_out=max(0, named - len(steps)),
-    )
-    turn.emit(
-        PlanStart(placement=placement),
-        PlanDelta(placement=placement, content=text),
-        SectionEnd(placement=placement),
-    )
+    left_out = max(0, named - len(steps))
+    written = plan_of_steps(steps, form.title, form.requirements, left_out)
+    packets = PlanPackets(turn.placement)
+    turn.emit(packets.start(), packets.piece(written.text), packets.end())
     update = await offer_plan(turn, written)
     progress = turn.advanced(opening=len(state.messages), seen_messages=len(state.messages))
     return {**update, "steps": steps, "progress": progress}

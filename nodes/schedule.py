@@ -5,22 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from ..core.accounts.spending import dispatched_now, limit_reached, shared_task_fields
-from ..core.dialogue.schedule import (
-    NOTHING_TO_THINK_OVER,
-    due,
-    replace_steps,
-    restore_skipped,
-    skip_pending,
-)
-from ..core.events.call import step_done, step_started
-from ..core.events.packets import SectionEnd, TopLevelBranching
+from ..core.accounts.spending import Budget
+from ..core.events.blocks import StepPackets
+from ..core.events.packets import TopLevelBranching
 from ..core.evidence.memory.learned import fitting_learnings
-from ..core.evidence.memory.observations import ResearchMemory, relevance
-from ..core.records.branches import StepTask
-from ..core.records.plan import Learning, PlanStep, StepOutcome
+from ..core.evidence.memory.observations import (
+    ResearchMemory,
+    relevance,
+)
+from ..core.records.plan import Learning, PlanStep, StepOutcome, StepTask
 from ..core.records.sources import Source
 from ..state import ResearchState, StateUpdate
+from ._steps import NOTHING_TO_THINK_OVER, due, replace_steps, restore_skipped, skip_pending
 from .turn import NodeRuntime, Turn, begin_turn
 
 _ANALYSIS_SHARE = 0.2
@@ -48,7 +44,7 @@ async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if stops_searches:
         steps = skip_pending(steps, stops_searches, searches_only=True)
     update = turn.costs(stop_reason=stops_searches)
-    chosen = dispatched_now(due(steps), limits, state.spending, has_slots=True)
+    chosen = Budget(limits, state.spending).dispatched_now(due(steps), has_slots=True)
     if chosen and not chosen[0].requires_search and not state.learnings:
         # There is nothing to analyze yet.
         skipped = _skip(chosen[0], turn)
@@ -78,11 +74,8 @@ def _skip(step: PlanStep, turn: Turn) -> PlanStep:
         "turn": turn.placement.turn_index,
     }
     skipped = step.model_copy(update=changes)
-    turn.emit(
-        step_started(step, turn.placement),
-        step_done(skipped, turn.placement),
-        SectionEnd(placement=turn.placement),
-    )
+    packets = StepPackets(turn.placement)
+    turn.emit(packets.start(step), *packets.end(skipped))
     return skipped
 
 
@@ -105,7 +98,7 @@ def _limits(steps: Sequence[PlanStep], turn: Turn) -> tuple[str, str]:
         return "", late
     limits_of_tools = dict.fromkeys(("max_searches", "max_fetches", "max_tool_calls"))
     without_tools = limits.model_copy(update=limits_of_tools)
-    stops_all = limit_reached(without_tools, state.spending, state.run.active_seconds)
+    stops_all = Budget(without_tools, state.spending).limit_reached(state.run.active_seconds)
     return stops_all, turn.limit
 
 
@@ -151,7 +144,7 @@ def _task(step: PlanStep, steps: int, turn: Turn) -> StepTask:
         seconds = _seconds_to_search(turn)
     reasonings = _reasonings(state.outcomes, step)
     elements = memory.elements_for(step.task, reasonings, limits.max_elements)
-    fields = shared_task_fields(run, limits, state.spending, steps)
+    fields = Budget(limits, state.spending).shared_task_fields(run, steps)
     fields["seconds"] = seconds
     return StepTask(
         id=f"{run.id[:8]}-{step.id}",

@@ -10,8 +10,7 @@ from langchain_core.messages.tool import tool_call
 from pydantic import Field
 
 from ..core.records import tool_names
-from ..core.records.branches import Judgement
-from ..core.records.plan import Suggestion
+from ..core.records.plan import Judgement, Suggestion
 from ..core.writing.forms import Form
 from ._disputes import StatedDisputes
 

@@ -6,16 +6,17 @@ import asyncio
 import logging
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from ..core.concurrency import Failed
 from ..core.errors import DeepResearchError, failure_of
-from ..core.events.call import SilentEvents, step_done
+from ..core.events.blocks import StepPackets
+from ..core.events.call import SilentEvents
 from ..core.events.log import Emitter
-from ..core.events.packets import SectionEnd, placement_of
+from ..core.events.packets import Placement
 from ..core.evidence.checking.proof import with_found_citations
 from ..core.evidence.citations.citing import cited_numbers
 from ..core.evidence.citations.markers import without_markers
@@ -24,21 +25,21 @@ from ..core.evidence.memory.observations import ResearchMemory, observed_dispute
 from ..core.evidence.text.sentences import LINE_MARK
 from ..core.models.request import Request
 from ..core.models.resolve import is_small
-from ..core.records.branches import (
+from ..core.records.plan import (
     PLAN_TIME_OVER,
-    BranchUpdate,
-    StepState,
+    Learning,
+    Observation,
+    PlanStep,
+    StepOutcome,
     StepTask,
-    assignment_of,
-    new_observation,
 )
-from ..core.records.plan import Learning, Observation, PlanStep, StepOutcome
-from ..core.records.research import Finding, Value
+from ..core.records.research import Finding
 from ..core.records.sources import Source, short_hash
 from ..core.settings.context import Context
 from ..core.writing.forms import Filler
 from ..core.writing.write import write_silently
 from ..prompts import fenced_knowledge, render_prompt
+from ..state import BranchUpdate, StepState
 from ..tools.results import Result, known_in, results_in, shortener
 from ..tools.tool import as_lines
 from ._disputes import read_disputes
@@ -47,6 +48,7 @@ from ._knowledge import as_elements, as_gaps, as_learned, as_sources
 from .step_forms import Judged, LearnedFact, RecordRound
 from .turn import AnyTurn, BranchTurn, documents_first
 
+Value = TypeVar("Value")
 _INSIGHT_CONFIDENCE = 0.8
 """Score of every recorded insight; insights are recorded only if the step's results are
 confident."""
@@ -288,12 +290,11 @@ class StepWork:
         learnings = tuple(sorted(rests_on))
         if learnings and is_confident(confidence):
             for text in as_lines([*form.insights]):
-                observations.append(
-                    new_observation(state, "insight", text, _INSIGHT_CONFIDENCE, learnings)
-                )
+                observation = state.observation("insight", text, _INSIGHT_CONFIDENCE, learnings)
+                observations.append(observation)
         for gap in form.gaps:
             for text in as_lines([gap.question]):
-                observations.append(new_observation(state, "gap", text, gap.relevance))
+                observations.append(state.observation("gap", text, gap.relevance))
         return {observation.key: observation for observation in observations}
 
 
@@ -377,7 +378,7 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
             "Step %s of the plan ends early: %s", state.task.step.id, ended
         )
     return Finding(
-        **assignment_of(state.task),
+        **state.task.assignment,
         text="\n".join(lines) or _NOTHING,
         sources=tuple(state.keys),
         ended=ended,
@@ -409,7 +410,7 @@ def gap_left_by(state: StepState, finding: Finding) -> dict[str, Observation]:
         return {}
     if any(noted.kind == "gap" and noted.is_open for noted in state.memory.values()):
         return {}
-    gap = new_observation(state, "gap", state.task.step.task, 1.0)
+    gap = state.observation("gap", state.task.step.task, 1.0)
     return {gap.key: gap}
 
 
@@ -443,7 +444,5 @@ def ended_step(step: PlanStep, finding: Finding) -> PlanStep:
 
 def emit_end(emitter: Emitter, finding: Finding, task: StepTask) -> None:
     """Emit the packets that end the step."""
-    emitter.emit(
-        step_done(ended_step(task.step, finding), placement_of(task)),
-        SectionEnd(placement=placement_of(task)),
-    )
+    packets = StepPackets(Placement.of(task))
+    emitter.emit(*packets.end(ended_step(task.step, finding)))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from ..core.concurrency import gather_or_cancel
-from ..core.dialogue.conversation import question_of
+from ..core.dialogue.conversation import Conversation
 from ..core.events.packets import Summary
 from ..core.evidence.citations.citing import number_findings
 from ..core.records import tool_names
-from ..core.records.branches import StepState
 from ..core.records.plan import PlanStep
 from ..core.records.sources import short_hash
 from ..core.writing.forms import Filler, Form
-from ..state import ResearchState, StateUpdate
+from ..state import ResearchState, StateUpdate, StepState
 from ..tools.redaction import addresses_in
 from ..tools.use import keep
 from .step_forms import RecordRound
@@ -45,7 +44,7 @@ async def _summary(turn: Turn) -> StateUpdate:
     This is the question itself if it is the only message or the model gives no answer.
     """
     state = turn.state
-    summary = question_of(state.messages)
+    summary = Conversation(state.messages).question
     if len(turn.conversation) > 1:
         form = await turn.filler.ask_if_possible(
             RecordSummary, "planner", "summarize", turn.conversation
@@ -63,7 +62,7 @@ async def _read_named(turn: Turn) -> StateUpdate:
     """
     state = turn.state
     run = state.run
-    addresses = addresses_in(question_of(state.messages))[: turn.context.limits.max_open]
+    addresses = addresses_in(Conversation(state.messages).question)[: turn.context.limits.max_open]
     if not addresses:
         return {"findings": {}, "learnings": {}, "sources": {}}
     # An answer to a clarifying question, which `begin` has not seen, may name pages too.

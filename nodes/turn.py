@@ -4,51 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from langchain_core.messages import (
-    AIMessage,
-    AIMessageChunk,
-    AnyMessage,
-    HumanMessage,
-    SystemMessage,
-)
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
-from ..core.accounts.ledger import UnsettledCosts, recorded, unsettled_costs
-from ..core.accounts.spending import limit_reached, shared_task_fields
+from ..core.accounts.ledger import Ledger, UnsettledCosts
+from ..core.accounts.spending import Budget
 from ..core.concurrency import Failed
-from ..core.dialogue.conversation import MESSAGE_MARK, PROGRESS, house_rules, latest_messages
-from ..core.dialogue.decisions import DECISION_TOKENS
-from ..core.dialogue.transcripts import results_in_order
+from ..core.dialogue.conversation import Conversation, progress_chunk
 from ..core.errors import failure_of, log_failure
-from ..core.events.call import ActivityKind, CallEvents, SilentEvents, activity
-from ..core.events.log import Emitter, emitter
-from ..core.events.packets import Packet, Placement, placement_of
+from ..core.events.blocks import ActivityKind, activity
+from ..core.events.call import CallEvents, SilentEvents
+from ..core.events.log import Emitter
+from ..core.events.packets import Packet, Placement
 from ..core.evidence.citations.rendering import plain_line
 from ..core.evidence.memory.learned import facts_of
 from ..core.models.request import Facts, Request
 from ..core.models.resolve import is_extractive, is_small, profile_of, settings_of
 from ..core.records import tool_names
-from ..core.records.branches import ResearcherState, StepTask
-from ..core.records.dispute import Dispute
-from ..core.records.plan import Learning, PlanStep
-from ..core.records.research import Action, Progress, Run, Spent, Task, Value
-from ..core.records.sources import Source
+from ..core.records.plan import Learning, PlanStep, StepTask
+from ..core.records.research import Action, Progress, Run, Spent, Task
+from ..core.records.sources import Dispute, Source
 from ..core.settings.context import Context, Role, Watch
 from ..core.store.pages import Pages
 from ..core.writing.basis import ReportBasis
 from ..core.writing.forms import Filler
 from ..core.writing.report import Delivery
 from ..prompts import render_prompt
-from ..state import ResearchState, StateUpdate
-from ..tools.offer import DOCUMENTS_CALL, offered_tools, researcher_tools
+from ..state import ResearcherState, ResearchState, StateUpdate
+from ..tools.offer import DECISION_TOKENS, DOCUMENTS_CALL, offered_tools, researcher_tools
 from ..tools.redaction import note_user
 from ..tools.results import shortener, shrunk
 from ..tools.tool import Meter, Outcome, ToolContext
@@ -58,6 +48,7 @@ from ._facts import facts_of_researcher, facts_of_run
 from ._knowledge import as_learned, as_sources
 from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 
+Value = TypeVar("Value")
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
 """Types of packets that chat clients see as a line of text, with the field that contains the
 line."""
@@ -88,7 +79,7 @@ class NodeTurn(Generic[Events]):
         """What the question may search."""
         self.context = settings_of(runtime).within(self.scope)
         self.pages = Pages.of_node(runtime.store, question_id)
-        self.emitter = emitter(question_id)
+        self.emitter = Emitter.of_node(question_id)
         self.placement = placement
         """Placement (turn and tab indexes) of its first packets."""
         self.events = make_events(self.emitter, placement)
@@ -114,12 +105,7 @@ class NodeTurn(Generic[Events]):
             if packet.type not in _LINES:
                 continue
             line = getattr(packet, _LINES[packet.type])
-            chunk = AIMessageChunk(
-                content=f"*{plain_line(line)}*\n\n",
-                id=str(uuid.uuid4()),
-                additional_kwargs={MESSAGE_MARK: PROGRESS},
-            )
-            push_message(chunk, state_key=None)
+            push_message(progress_chunk(f"*{plain_line(line)}*\n\n"), state_key=None)
 
 
 class Turn(NodeTurn[CallEvents]):
@@ -133,7 +119,7 @@ class Turn(NodeTurn[CallEvents]):
         run = lost.settled(state.run)
         placement = Placement(turn_index=state.progress.turn)
         super().__init__(run, placement, runtime, SilentEvents)
-        rules = house_rules(state.messages)[: self.context.limits.question_characters]
+        rules = Conversation(state.messages).house_rules[: self.context.limits.question_characters]
         if rules:
             instructions = "\n".join(filter(None, (self.context.instructions, rules)))
             self.context = self.context.model_copy(update={"instructions": instructions})
@@ -160,7 +146,7 @@ class Turn(NodeTurn[CallEvents]):
     @property
     def conversation(self) -> list[AnyMessage]:
         """The conversation as models read it."""
-        return latest_messages(self.state.messages)
+        return Conversation(self.state.messages).latest_for_models()
 
     @property
     def offered(self) -> list[str]:
@@ -173,7 +159,8 @@ class Turn(NodeTurn[CallEvents]):
     def limit(self) -> str:
         """The limit of the run that is reached, in words; empty if there is none."""
         spending = {**self.state.spending, **self.spending}
-        return limit_reached(self.context.limits, spending, self.state.run.active_seconds)
+        budget = Budget(self.context.limits, spending)
+        return budget.limit_reached(self.state.run.active_seconds)
 
     def is_capable(self, role: Role) -> bool:
         """Whether the role's model is able to judge: neither small nor extractive."""
@@ -206,7 +193,7 @@ class Turn(NodeTurn[CallEvents]):
         """Return the task of a step outside the plan; its budget is what the run has left."""
         run = self.state.run
         limits = self.context.limits
-        fields = shared_task_fields(run, limits, self.state.spending, 1)
+        fields = Budget(limits, self.state.spending).shared_task_fields(run, 1)
         fields["seconds"] = limits.max_seconds_planned
         return StepTask(
             id=f"{run.id[:8]}-{step.id}",
@@ -245,7 +232,7 @@ class Turn(NodeTurn[CallEvents]):
         Pass `events` to show the calls; by default, they are silent.
         """
         self.events = events or self.events
-        return recorded(self.pages, self.state.run.id, self.events.bill)
+        return Ledger(self.pages, self.state.run.id).recorded(self.events.bill)
 
     def costs(self, **changes: Any) -> StateUpdate:
         """Return the update of the spending, and of the run with these fields and its active time
@@ -293,7 +280,7 @@ class Turn(NodeTurn[CallEvents]):
 
 async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
     """Return the turn of a node; settles the costs of turns that failed or were stopped."""
-    lost = await unsettled_costs(Pages.of_node(runtime.store, state.run.id), state.run.id)
+    lost = await Ledger(Pages.of_node(runtime.store, state.run.id), state.run.id).unsettled()
     return Turn(state, runtime, lost)
 
 
@@ -312,7 +299,7 @@ class BranchTurn(NodeTurn[Events]):
 
         `step`: `sub_turn_index` of the turn's packets.
         """
-        self.tab = placement_of(task)
+        self.tab = Placement.of(task)
         """Placement of the branch as a whole."""
         placement = self.tab.model_copy(update={"sub_turn_index": step})
         super().__init__(task, placement, runtime, make_events)
@@ -333,9 +320,8 @@ class BranchTurn(NodeTurn[Events]):
         """Return a context manager that records the costs of calls within it, even if it fails or
         is stopped.
         """
-        return recorded(
-            self.pages, self._task.question_id, self.events.bill, researcher=self._task.id
-        )
+        ledger = Ledger(self.pages, self._task.question_id)
+        return ledger.recorded(self.events.bill, researcher=self._task.id)
 
     async def attempt(self, work: Coroutine[Any, Any, Value], seconds: float) -> Value | Failed:
         """Return the result of the work; `Failed` if it raises or takes more than `seconds`.
@@ -378,7 +364,7 @@ class ResearcherTurn(BranchTurn[Events]):
 
     async def notes(self) -> list[AnyMessage]:
         """Return the researcher's messages so far, with the texts of results filled in."""
-        return await self.pages.fill_in(results_in_order(self._state.notes))
+        return await self.pages.fill_in(self._state.ordered_notes)
 
     def in_view(self, notes: Sequence[AnyMessage]) -> list[AnyMessage]:
         """Return notes as the model sees them, with the older results shortened."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from ..core.dialogue.conversation import attached_to_question
-from ..core.dialogue.schedule import NOTHING_TO_THINK_OVER
-from ..core.dialogue.transcripts import THOUGHTS_ALONE, mark_withheld
+from ..core.dialogue.conversation import Conversation
+from ..core.dialogue.transcripts import mark_withheld
 from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import clean_for_draft, source_list
@@ -16,6 +15,7 @@ from ..core.writing.notes import research_gaps
 from ..core.writing.report import ReportEvents
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
+from ._steps import NOTHING_TO_THINK_OVER
 from .turn import NodeRuntime, Turn, begin_turn
 
 
@@ -29,7 +29,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         cut = await writer.write()
         events.finish()
         if not events.written.strip():
-            why = THOUGHTS_ALONE if events.thoughts else ""
+            why = events.why_no_text
             raise NoReport(
                 f"The writer's model wrote no report.{why} The findings are kept: resume the run."
             )
@@ -38,7 +38,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         withheld = mark_withheld(state.findings, writer.refused)
         update = turn.update(
             stop_reason=run.stop_reason or cut,
-            not_read=(*run.not_read, *attached_to_question(state.messages)),
+            not_read=(*run.not_read, *Conversation(state.messages).not_read),
             notices=(*run.notices, *_notices(writer)),
         )
         turn.apply(run=update["run"], findings={**state.findings, **withheld})

@@ -27,6 +27,9 @@ DOCUMENTS_CALL = "documents"
 """Id of the call that reads all documents; fixed, so that conversations share a prefix that
 providers cache."""
 
+DECISION_TOKENS = 1024
+"""Maximum output tokens of one decision of the orchestrator or a researcher."""
+
 
 def check_tools(context: Context) -> None:
     """Raise an error if there is nothing to search, an engine lacks its key, or a list of domains

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
-from ..core.dialogue.conversation import words_of_user
+from ..core.dialogue.conversation import Conversation
 from ..core.evidence.text.words import (
     POSSESSIVE,
     STOP_WORDS,
@@ -91,7 +91,7 @@ async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> N
 
     The words of the list of documents that models are shown are recorded as private.
     """
-    texts = words_of_user(messages)
+    texts = Conversation(messages).texts_of_user
     addresses: list[str] = []
     for text in texts:
         addresses += addresses_in(text)

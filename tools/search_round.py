@@ -12,14 +12,14 @@ from langgraph.errors import GraphBubbleUp
 from ..core.concurrency import gather_or_cancel
 from ..core.errors import failure_of, log_failure
 from ..core.events.call import CallEvents
-from ..core.events.packets import placement_of
+from ..core.events.packets import Placement
 from ..core.evidence.text.similarity import distinct, interleave
 from ..core.records import tool_names
-from ..core.records.branches import StepState
 from ..core.records.research import Action
 from ..core.records.sources import Source, short_hash, unopened
 from ..core.settings.context import Context, Watch
 from ..core.store.pages import Pages
+from ..state import StepState
 from ._addresses import Addresses
 from .offer import DOCUMENTS_CALL, offered_tools
 from .results import results_in
@@ -213,7 +213,7 @@ class SearchRound:
         """Return the outcomes of parallel calls, emitted and charged as one use of the tool."""
         turn = self.turn
         self.turn += 1
-        placement = placement_of(self.task).model_copy(update={"sub_turn_index": turn})
+        placement = Placement.of(self.task).model_copy(update={"sub_turn_index": turn})
         left = TimeLimit(self.task.seconds - self.watch.seconds, "max_seconds_planned")
         time = min(TimeLimit(self.context.limits.tool_seconds, "tool_seconds"), left)
         meters = [tool_context.meter for _, tool_context in calls]

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 from ..core.concurrency import gather_or_cancel
 from ..core.dialogue.transcripts import NOT_RUN
 from ..core.errors import DeepResearchError, log_failure
-from ..core.events.call import CallEvents, tool_call_packets, tool_result_packets
+from ..core.events.blocks import ToolPackets
+from ..core.events.call import CallEvents
 from ..core.events.packets import Placement
 from ..core.events.tracing import traced_tool
 from ..core.masking import Secrets
@@ -215,7 +216,8 @@ def shown_use(
 ) -> Iterator[list[Outcome]]:
     """Emit the packets of a tool use and record its cost in any case; the block appends the
     outcomes."""
-    events.emit(*tool_call_packets(placement, name, inputs, scope))
+    packets = ToolPackets(placement, name)
+    events.emit(*packets.start(inputs, scope))
     outcomes: list[Outcome] = []
     try:
         yield outcomes
@@ -228,7 +230,7 @@ def shown_use(
         for outcome in outcomes:
             failed += outcome.broken
         sources = sources_of(outcomes).values()
-        events.emit(*tool_result_packets(placement, name, sources, failed))
+        events.emit(*packets.end(sources, failed))
 
 
 def action_of(

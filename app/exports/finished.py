@@ -18,9 +18,8 @@ from ...core.evidence.citations.rendering import link_to, without_marks
 from ...core.evidence.citations.sanitizing import commonmark, sanitized
 from ...core.evidence.memory.observations import ThreadDisputes
 from ...core.evidence.text.sentences import sentences_of
-from ...core.records.dispute import Dispute
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
-from ...core.records.sources import Source
+from ...core.records.sources import Dispute, Source
 from ...core.writing.notes import report_notes
 from ..runs import StoredRun
 from ..words import in_words

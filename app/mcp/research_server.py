@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from importlib.metadata import version
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import anyio
 from mcp.server.fastmcp import Context as Call
@@ -25,7 +25,7 @@ from typing_extensions import override
 from ...core.dialogue.conversation import safe_text
 from ...core.errors import DeepResearchError, NoSearchTool, UnknownSetting, failure_of
 from ...core.library.library import Library
-from ...core.records.research import Depth, Strategy, Value
+from ...core.records.research import Depth, Strategy
 from ...core.records.sources import Source
 from ...core.settings.context import Context
 from ...core.settings.server_settings import SharedDocuments
@@ -34,6 +34,7 @@ from ..check_file import CheckedFile, StatementOutcome
 from ..progress import PlainLines
 from ..runs import RunBook, StoredRun
 
+Value = TypeVar("Value")
 _SHAPE = ConfigDict(frozen=True, use_attribute_docstrings=True)
 _INSTRUCTIONS = (
     "Deep Research answers a question with a report that cites its sources by numbers in brackets. "

@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
-from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import APIError
@@ -157,7 +156,7 @@ class ServedRuns(NamedTuple):
         from langgraph_api.asgi_transport import ASGITransport
         from langgraph_api.server import app
 
-        check_question([HumanMessage(words)], self.settings.limits.question_characters)
+        check_question(words, self.settings.limits.question_characters)
         view.begin()
         # Calls the server in this process, with the user's token.
         http = httpx.AsyncClient(

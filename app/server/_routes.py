@@ -18,11 +18,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ...core.accounts.ledger import check_account
+from ...core.accounts.ledger import Account
 from ...core.accounts.spending import total
-from ...core.dialogue.conversation import DRAFT, attached_to, clean_nested, mark_of, safe_text
+from ...core.dialogue.conversation import attached_to, clean_nested, mark_of, safe_text
 from ...core.errors import DeepResearchError, UnknownThread, UserMistake, log_failure
-from ...core.events.log import LogTail, read_log
+from ...core.events.log import StoredLog
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to
 from ...core.settings.context import Context
@@ -146,7 +146,7 @@ async def list_earlier(request: Request) -> Response:
     for run in await book.earlier(stored):
         data = run_data(run)
         data["messages"] = []
-        data["packets"] = await read_log(pages, run.state.run.id)
+        data["packets"] = await StoredLog(pages, run.state.run.id).read()
         earlier.append(data)
     return JSONResponse(clean_nested(earlier), headers={"Cache-Control": "no-store"})
 
@@ -193,7 +193,7 @@ async def check_for(
     settings = await asyncio.to_thread(UserSettings().context_of, user)
     account = Pages(opened_books[-1].database.store, "", user)
     async with account.lock(f"check of {user}"):
-        await check_account(account, settings)
+        await Account(account).check(settings)
         settings = settings.model_copy(update={"verify": "check"})
         return await check_file(report, name, settings, on_notice, account)
 
@@ -299,7 +299,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         depth = "quick"
     messages = list[dict[str, Any]]()
     for message in state.messages:
-        if mark_of(message) == DRAFT:
+        if mark_of(message) == "draft":
             continue
         messages.append(
             {
@@ -413,7 +413,7 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
         yield _event("refused", {"detail": words})
         return
     question_id = ""
-    tail = LogTail(Pages(book.database.store, thread), question_id)
+    tail = StoredLog(Pages(book.database.store, thread), question_id)
     last = ""
     while True:
         change = thread_changes.next(thread)
@@ -426,7 +426,7 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
         data = run_data(stored)
         if data["question_id"] != question_id:
             question_id = data["question_id"]
-            tail = LogTail(Pages(book.database.store, thread), question_id)
+            tail = StoredLog(Pages(book.database.store, thread), question_id)
         held, packets = await tail.read_new()
         text = json.dumps(data)
         if text != last:

@@ -14,9 +14,8 @@ from typing import Any, NoReturn
 from langchain_core.messages import convert_to_messages
 from langgraph_sdk import Auth, get_client
 
-from ...core.dialogue.conversation import message_words
 from ...core.errors import UserMistake
-from ...core.library.attachments import messages_with_files, take_files
+from ...core.library.attachments import message_words, messages_with_files, take_files
 from ...core.settings.context import Context
 from ...core.settings.server_settings import UserSettings
 from ...core.store.database import RunsLocation

@@ -1,4 +1,5 @@
 """What a run costs: totals, reached limits, and costs of nodes that failed or were stopped.
 
-Begin with `spending` (totals and limits), then `ledger` (costs that the state does not have yet).
+Public modules: `spending` (totals, and what a run may still spend) and `ledger` (costs outside the
+state: of failed nodes, and of the server's users). Begin with `spending`.
 """

@@ -1,7 +1,7 @@
 """Costs outside the state: the bill of a node, and the daily accounts of the server's users.
 
 A node writes its costs to the state when it ends. If it fails or is stopped, its costs are recorded
-in the store (`recorded`), and the next node adds them to the state (`unsettled_costs`).
+in the store (`Ledger.recorded`), and the next node adds them to the state (`Ledger.unsettled`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Bill:
     seconds: float = 0.0
     """Total seconds of the calls."""
     answers: Answers | None = None
-    """The stored answers of models to this node; None until `recorded` sets it."""
+    """The stored answers of models to this node; None until `Ledger.recorded` sets it."""
 
     def add(self, spent: Spent, key: str = "") -> None:
         """Add the cost of a call; the same key replaces the earlier entry."""
@@ -67,113 +67,121 @@ class UnsettledCosts(NamedTuple):
         return run.model_copy(update={"active_seconds": active, "lost_seconds": lost})
 
 
-@asynccontextmanager
-async def recorded(
-    pages: Pages, question_id: str, bill: Bill, *, researcher: str = ""
-) -> AsyncIterator[None]:
-    """Charge the costs of the block to the daily account of the server's user; record them if it
-    fails or is stopped.
+class Account:
+    """The daily account of the server's user."""
 
-    The models' answers are kept only if it is stopped: a failed node must not get the same ones
-    again, since they may have caused the failure.
+    def __init__(self, pages: Pages) -> None:
+        """`pages`: those of any thread of the user."""
+        self._pages = pages
 
-    `researcher`: id of the task if the block is part of a researcher or a step. Its costs are
-    always recorded, since they reach the state of the run only with its finding; its seconds never
-    are, since researchers run in parallel.
-    """
-    if bill.answers is None:
-        bill.answers = Answers(pages, " ".join(["answers to", question_id, researcher]))
-    earlier = set(bill.costs)
-    try:
+    @property
+    def _name(self) -> str:
+        """Name of the note with the costs of today."""
+        return f"{self._pages.user} {datetime.now(UTC):%Y-%m-%d}"
+
+    async def charge(self, costs: Mapping[str, Spent]) -> None:
+        """Charge costs to the account."""
+        spent = total(costs)
+        if not (spent.tokens or spent.usd):
+            return
+        accounts = self._pages.of_thread(_ACCOUNTS)
+        name = self._name
+        async with accounts.lock(name):
+            known = await accounts.read_note(name) or {"tokens": 0, "usd": 0.0}
+            tokens = known["tokens"] + spent.tokens
+            usd = known["usd"] + spent.usd
+            await accounts.note({name: {"tokens": tokens, "usd": usd}})
+
+    async def check(self, context: Context) -> None:
+        """Raise `DailyLimitReached` if the user has spent a daily limit; called only before new
+        questions."""
+        limits = {"tokens": context.user_daily_tokens, "usd": context.user_daily_usd}
+        user = self._pages.user
+        if not user or not any(limits.values()):
+            return
+        spent = await self._pages.of_thread(_ACCOUNTS).read_note(self._name) or {}
+        for unit, most in limits.items():
+            if most is not None and spent.get(unit, 0) >= most:
+                raise DailyLimitReached(
+                    f"{user} has spent {spent[unit]:,} {unit} today, of {most:,} that are allowed "
+                    f"(DEEP_RESEARCH_USER_DAILY_{unit.upper()}); new questions are accepted from "
+                    "00:00 UTC."
+                )
+
+
+class Ledger:
+    """The costs of a question that are recorded in the store."""
+
+    def __init__(self, pages: Pages, question_id: str) -> None:
+        self._pages, self._question_id = pages, question_id
+
+    @asynccontextmanager
+    async def recorded(self, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
+        """Charge the costs of the block to the daily account of the server's user; record them if
+        it fails or is stopped.
+
+        The models' answers are kept only if it is stopped: a failed node must not get the same ones
+        again, since they may have caused the failure.
+
+        `researcher`: id of the task if the block is part of a researcher or a step. Its costs are
+        always recorded, since they reach the state of the run only with its finding; its seconds
+        never are, since researchers run in parallel.
+        """
+        if bill.answers is None:
+            name = " ".join(["answers to", self._question_id, researcher])
+            bill.answers = Answers(self._pages, name)
+        earlier = set(bill.costs)
         try:
-            yield
-        finally:
-            if pages.user:
-                # Costs in the note were charged before the node was stopped and restarted.
-                known = await pages.read_note(_name(question_id, researcher)) or {}
-                charged = earlier.union(known)
-                new = {key: cost for key, cost in bill.costs.items() if key not in charged}
-                await charge(pages, new)
-    except (Exception, asyncio.CancelledError) as error:
-        is_stop = isinstance(error, GraphBubbleUp | asyncio.CancelledError)
-        # The block's error is more useful than that of a store that fails as well.
-        try:
-            if not is_stop or isinstance(error, UserMistake):
-                await bill.answers.forget()
-            seconds = 0.0 if researcher else bill.seconds
-            await _record(pages, question_id, researcher, bill.costs, seconds)
-        except Exception as second:  # noqa: BLE001 - whatever the store raises
-            log_failure(__name__, second, "The costs of calls could not be recorded")
-        raise
-    if researcher:
-        await _record(pages, question_id, researcher, bill.costs, 0.0)
+            try:
+                yield
+            finally:
+                if self._pages.user:
+                    # Costs in the note were charged before the node was stopped and restarted.
+                    known = await self._pages.read_note(self._name(researcher)) or {}
+                    charged = earlier.union(known)
+                    new = {key: cost for key, cost in bill.costs.items() if key not in charged}
+                    await Account(self._pages).charge(new)
+        except (Exception, asyncio.CancelledError) as error:
+            is_stop = isinstance(error, GraphBubbleUp | asyncio.CancelledError)
+            # The block's error is more useful than that of a store that fails as well.
+            try:
+                if not is_stop or isinstance(error, UserMistake):
+                    await bill.answers.forget()
+                seconds = 0.0 if researcher else bill.seconds
+                await self._record(researcher, bill.costs, seconds)
+            except Exception as second:  # noqa: BLE001 - whatever the store raises
+                log_failure(__name__, second, "The costs of calls could not be recorded")
+            raise
+        if researcher:
+            await self._record(researcher, bill.costs, 0.0)
 
+    async def unsettled(self) -> UnsettledCosts:
+        """Return the costs recorded for the question."""
+        index = await self._pages.read_note(self._name()) or _EMPTY
+        costs: dict[str, Spent] = {}
+        for note in await self._pages.read_notes([self._name(owner) for owner in index["owners"]]):
+            for key, spent in (note or {}).items():
+                costs[key] = Spent.model_validate(spent)
+        return UnsettledCosts(costs, index["seconds"])
 
-async def charge(pages: Pages, costs: Mapping[str, Spent]) -> None:
-    """Charge costs to the daily account of the server's user."""
-    spent = total(costs)
-    if not (spent.tokens or spent.usd):
-        return
-    accounts = pages.of_thread(_ACCOUNTS)
-    name = _account(pages.user)
-    async with accounts.lock(name):
-        known = await accounts.read_note(name) or {"tokens": 0, "usd": 0.0}
-        tokens = known["tokens"] + spent.tokens
-        usd = known["usd"] + spent.usd
-        await accounts.note({name: {"tokens": tokens, "usd": usd}})
+    async def _record(self, owner: str, costs: Mapping[str, Spent], seconds: float) -> None:
+        """Add costs to the note of their owner; each owner has its own, so that writes stay small
+        with many researchers."""
+        name = self._name()
+        owner_name = self._name(owner)
+        async with self._pages.lock(name):
+            known, earlier = await self._pages.read_notes([name, owner_name])
+            entries = dict(earlier or {})
+            for key, spent in costs.items():
+                entries[key] = spent.model_dump()
+            notes: dict[str, dict[str, Any]] = {owner_name: entries}
+            index = known or _EMPTY
+            owners = list(dict.fromkeys([*index["owners"], owner]))
+            if owners != index["owners"] or seconds:
+                notes[name] = {"owners": owners, "seconds": index["seconds"] + seconds}
+            await self._pages.note(notes)
 
-
-async def check_account(pages: Pages, context: Context) -> None:
-    """Raise `DailyLimitReached` if the server's user has spent a daily limit; called before new
-    questions only."""
-    limits = {"tokens": context.user_daily_tokens, "usd": context.user_daily_usd}
-    if not pages.user or not any(limits.values()):
-        return
-    spent = await pages.of_thread(_ACCOUNTS).read_note(_account(pages.user)) or {}
-    for unit, most in limits.items():
-        if most is not None and spent.get(unit, 0) >= most:
-            raise DailyLimitReached(
-                f"{pages.user} has spent {spent[unit]:,} {unit} today, of {most:,} that are "
-                f"allowed (DEEP_RESEARCH_USER_DAILY_{unit.upper()}); new questions are accepted "
-                "from 00:00 UTC."
-            )
-
-
-def _account(user: str) -> str:
-    return f"{user} {datetime.now(UTC):%Y-%m-%d}"
-
-
-async def unsettled_costs(pages: Pages, question_id: str) -> UnsettledCosts:
-    """Return the costs recorded in the store for this question."""
-    index = await pages.read_note(_name(question_id)) or _EMPTY
-    costs: dict[str, Spent] = {}
-    for note in await pages.read_notes([_name(question_id, owner) for owner in index["owners"]]):
-        for key, spent in (note or {}).items():
-            costs[key] = Spent.model_validate(spent)
-    return UnsettledCosts(costs, index["seconds"])
-
-
-async def _record(
-    pages: Pages, question_id: str, owner: str, costs: Mapping[str, Spent], seconds: float
-) -> None:
-    """Add costs to the note of their owner; each owner has its own, so that writes stay small with
-    many researchers."""
-    name = _name(question_id)
-    owner_name = _name(question_id, owner)
-    async with pages.lock(name):
-        known, earlier = await pages.read_notes([name, owner_name])
-        entries = dict(earlier or {})
-        for key, spent in costs.items():
-            entries[key] = spent.model_dump()
-        notes: dict[str, dict[str, Any]] = {owner_name: entries}
-        index = known or _EMPTY
-        owners = list(dict.fromkeys([*index["owners"], owner]))
-        if owners != index["owners"] or seconds:
-            notes[name] = {"owners": owners, "seconds": index["seconds"] + seconds}
-        await pages.note(notes)
-
-
-def _name(question_id: str, *owner: str) -> str:
-    """Return the name of the note with an owner's costs; without an owner, of the note that lists
-    the owners."""
-    return " ".join(["costs of", question_id, *owner])
+    def _name(self, *owner: str) -> str:
+        """Return the name of the note with an owner's costs; without an owner, of the note that
+        lists the owners."""
+        return " ".join(["costs of", self._question_id, *owner])

@@ -1,6 +1,6 @@
-"""The conversation with the user and the models, and what follows from it.
+"""The conversation with the user and the models.
 
-Begin with `conversation` (the user's messages) and `transcripts` (tool calls, their results, and
-what fits into a window). `decisions` says what follows from a model's tool calls, `plan_text` reads
-and writes a plan as text, `schedule` says which steps of a typed plan are due.
+Public modules: `conversation` (the user's messages: kinds, the question, what models are shown),
+`transcripts` (tool calls and their results, how answers end, what fits into a window) and
+`plan_text` (reads and writes a plan as text). Begin with `conversation`.
 """

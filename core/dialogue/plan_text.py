@@ -1,8 +1,8 @@
 """Parses and writes the text of a plan: a heading, numbered steps, and a checklist for the report.
 
-The orchestrated strategy uses the text as it is (`read_plan`). The planned strategy writes its
-typed steps as text for the user (`plan_text`), and parses the text again if the user has edited it
-(`read_steps`).
+The orchestrated strategy uses the text as it is (`PlanText.plan`). The planned strategy writes its
+typed steps as text for the user (`plan_of_steps`), and parses the text again if the user has edited
+it (`PlanText.typed_steps`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from textwrap import shorten
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from ..records.plan import PlanStep
 from ..records.research import Plan
 
-PLAN_TITLE_CHARACTERS = 100
-MOST_REQUIREMENTS = 20
+_TITLE_CHARACTERS = 100
+_MOST_REQUIREMENTS = 20
 """Maximum items of a checklist."""
 _CHECKLIST = "Checklist"
 """Heading of the checklist if code writes it; models may write it in another language."""
@@ -25,16 +25,18 @@ _NUMBERED = re.compile(r"^\s*(?:\*\*)?\d{1,2}[.)、．](?:\*\*)?\s*(?=\S)")
 """Beginning of a numbered step as models write it."""
 _BULLET = re.compile(r"^\s*[-*•]\s+(?=\S)")
 _ENTRY = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)](?:\*\*)?\s*")
-"""Beginning of a step in the format of `plan_text`, with its number."""
+"""Beginning of a step in the format of `plan_of_steps`, with its number."""
 _REMARK = re.compile(r"\((?:thought alone)?(?:; )?(?:builds on [\d., ]+)?\)$")
-"""What `plan_text` writes after the task of an analysis, or of a step with dependencies."""
+"""What `plan_of_steps` writes after the task of an analysis, or of a step with dependencies."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 """Number of a step, such as `2` or `2.1`."""
 
 
-class PlanParts(NamedTuple):
-    """The parts of a plan's text."""
+class PlanText(NamedTuple):
+    """The text of a plan and its parts."""
 
+    text: str
+    """The whole text, as written."""
     title: str
     """Text of the heading above the steps; empty if there is none."""
     steps: str
@@ -42,76 +44,112 @@ class PlanParts(NamedTuple):
     checklist: str
     """The heading and items of the checklist, as written; empty if there is none."""
 
-    @property
-    def requirements(self) -> tuple[str, ...]:
-        """The items of the checklist, at most `MOST_REQUIREMENTS`."""
-        return tuple(_items(self.checklist, _BULLET)[:MOST_REQUIREMENTS])
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Split the text of a plan into its parts.
+
+        The title is a heading in the first line; the checklist begins at the last heading, if
+        bullets without numbers follow it.
+        """
+        lines = text.strip().splitlines()
+        headings: list[int] = []
+        for index, line in enumerate(lines):
+            if _HEADING.match(line):
+                headings.append(index)
+        title = ""
+        if headings and headings[0] == 0:
+            heading = _HEADING.sub(r"\1", lines[0]).strip("* ")
+            title = shorten(heading, _TITLE_CHARACTERS, placeholder="…")
+            headings.pop(0)
+        checklist_start = len(lines)
+        if headings and _begins_with_bullets(lines[headings[-1] + 1 :]):
+            checklist_start = headings[-1]
+        # A title that is empty once it is stripped stays among the steps.
+        steps_start = 1 if title else 0
+        return cls(
+            text=text,
+            title=title,
+            steps="\n".join(lines[steps_start:checklist_start]).strip(),
+            checklist="\n".join(lines[checklist_start:]).strip(),
+        )
+
+    def completed_from(self, earlier: PlanText) -> PlanText:
+        """Return this plan with the title and the checklist of an earlier one if it lacks them."""
+        title = self.title or earlier.title
+        checklist = self.checklist or earlier.checklist
+        return PlanText.read(_joined(title, self.steps, checklist))
+
+    def plan(self, max_steps: int) -> Plan:
+        """Return the plan: its steps are numbered steps, else bullets, else one step.
+
+        The text stays as written, unless it has more than `max_steps` steps: then the rest of them
+        is left out.
+        """
+        text = self.text
+        steps = _items(self.steps, _NUMBERED) or _items(self.steps, _BULLET)
+        if not steps:
+            steps = [" ".join(self.steps.split())]
+        left_out = max(0, len(steps) - max_steps)
+        if left_out:
+            steps = steps[:max_steps]
+            listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+            text = _joined(self.title, listed, self.checklist)
+        return Plan(
+            text=text.strip(),
+            title=self.title,
+            steps=tuple(steps),
+            requirements=tuple(_items(self.checklist, _BULLET)[:_MOST_REQUIREMENTS]),
+            left_out=left_out,
+        )
+
+    def typed_steps(self, most: int) -> list[PlanStep]:
+        """Return at most `most` steps of a text in the format of `plan_of_steps`, as edited by the
+        user.
+
+        The steps are numbered anew; their dependencies are the steps that have those numbers in the
+        text. A title with no task below it also becomes the task.
+        """
+        steps: list[PlanStep] = []
+        # The ids of the steps by their numbers in the text.
+        ids: dict[str, str] = {}
+        for entry in _entries(self.steps):
+            if not entry.title or len(steps) == most:
+                continue
+            task = " ".join(entry.lines) or entry.title
+            remark = _REMARK.search(task)
+            suffix = remark.group() if remark else ""
+            task = task.removesuffix(suffix).strip() or entry.title
+            title = entry.title.removesuffix(suffix).strip() or task
+            depends_on: list[str] = []
+            for number in _NUMBER.findall(suffix.partition("builds on")[2]):
+                if number in ids:
+                    depends_on.append(ids[number])
+            step_id = str(len(steps) + 1)
+            step = PlanStep(
+                id=step_id,
+                title=title[:80],
+                task=task,
+                requires_search="thought alone" not in suffix,
+                depends_on=tuple(depends_on),
+            )
+            steps.append(step)
+            ids[entry.number] = step_id
+        return steps
 
 
-def split_plan(text: str) -> PlanParts:
-    """Split the text of a plan into its parts.
+def plan_of_steps(
+    steps: Sequence[PlanStep],
+    title: str = "",
+    requirements: Sequence[str] = (),
+    left_out: int = 0,
+) -> Plan:
+    """Return the plan of typed steps, at most `_MOST_REQUIREMENTS` requirements of the report, and
+    `left_out` further steps.
 
-    The title is a heading in the first line; the checklist begins at the last heading, if bullets
-    without numbers follow it.
+    In its text, each step has a numbered line with its title, then its task and dependencies.
     """
-    lines = text.strip().splitlines()
-    headings = [index for index, line in enumerate(lines) if _HEADING.match(line)]
-    title = ""
-    if headings and headings[0] == 0:
-        heading = _HEADING.sub(r"\1", lines[0]).strip("* ")
-        title = shorten(heading, PLAN_TITLE_CHARACTERS, placeholder="…")
-        headings.pop(0)
-    checklist_start = len(lines)
-    if headings and _begins_with_bullets(lines[headings[-1] + 1 :]):
-        checklist_start = headings[-1]
-    # A title that is empty once it is stripped stays among the steps.
-    steps_start = 1 if title else 0
-    return PlanParts(
-        title=title,
-        steps="\n".join(lines[steps_start:checklist_start]).strip(),
-        checklist="\n".join(lines[checklist_start:]).strip(),
-    )
-
-
-def _begins_with_bullets(lines: Sequence[str]) -> bool:
-    """Whether the lines begin with a bullet, and none of them is a numbered step."""
-    items = [line for line in lines if line.strip()]
-    return bool(items and _BULLET.match(items[0])) and not any(map(_NUMBERED.match, items))
-
-
-def join_plan(parts: PlanParts) -> str:
-    """Return the text of a plan with these parts."""
-    title = f"# {parts.title}" if parts.title else ""
-    return "\n\n".join(filter(None, (title, parts.steps, parts.checklist)))
-
-
-def read_plan(text: str, max_steps: int) -> Plan:
-    """Parse the text of a plan: numbered steps, else bullets, else one step.
-
-    The text stays as written, unless it has more than `max_steps` steps: then the rest of them is
-    left out.
-    """
-    parts = split_plan(text)
-    steps = _items(parts.steps, _NUMBERED) or _items(parts.steps, _BULLET)
-    if not steps:
-        steps = [" ".join(parts.steps.split())]
-    left_out = max(0, len(steps) - max_steps)
-    if left_out:
-        steps = steps[:max_steps]
-        listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-        text = join_plan(parts._replace(steps=listed))
-    return Plan(
-        text=text.strip(),
-        title=parts.title,
-        steps=tuple(steps),
-        requirements=parts.requirements,
-        left_out=left_out,
-    )
-
-
-def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence[str] = ()) -> str:
-    """Write steps as the text of a plan: each has a numbered line with its title, then its task and
-    dependencies."""
+    title = " ".join(title.split())[:_TITLE_CHARACTERS]
+    items = list(filter(str.strip, requirements))[:_MOST_REQUIREMENTS]
     entries: list[str] = []
     for number, step in enumerate(steps, 1):
         remarks: list[str] = []
@@ -123,41 +161,29 @@ def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence
         if remarks:
             entry += f" ({'; '.join(remarks)})"
         entries.append(entry)
-    items = [f"- {' '.join(item.split())}" for item in requirements if item.strip()]
     checklist = ""
     if items:
-        checklist = "\n".join([f"## {_CHECKLIST}", "", *items])
-    return join_plan(PlanParts(title, "\n".join(entries), checklist))
+        listed = [f"- {' '.join(item.split())}" for item in items]
+        checklist = "\n".join([f"## {_CHECKLIST}", "", *listed])
+    return Plan(
+        text=_joined(title, "\n".join(entries), checklist),
+        title=title,
+        steps=tuple(step.title for step in steps),
+        requirements=tuple(items),
+        left_out=left_out,
+    )
 
 
-def read_steps(text: str, most: int) -> list[PlanStep]:
-    """Parse at most `most` steps from a text in the format of `plan_text`, as edited by the user.
+def _joined(title: str, steps: str, checklist: str) -> str:
+    """Return the text of a plan with these parts."""
+    heading = f"# {title}" if title else ""
+    return "\n\n".join(filter(None, (heading, steps, checklist)))
 
-    The steps are numbered anew; their dependencies are the steps that have those numbers in the
-    text. A title with no task below it also becomes the task.
-    """
-    steps: list[PlanStep] = []
-    # The ids of the steps by their numbers in the text.
-    ids: dict[str, str] = {}
-    titled = [entry for entry in _entries(split_plan(text).steps) if entry.title]
-    for entry in titled[:most]:
-        task = " ".join(entry.lines) or entry.title
-        remark = _REMARK.search(task)
-        suffix = remark.group() if remark else ""
-        task = task.removesuffix(suffix).strip() or entry.title
-        title = entry.title.removesuffix(suffix).strip() or task
-        builds_on = _NUMBER.findall(suffix.partition("builds on")[2])
-        step_id = str(len(steps) + 1)
-        step = PlanStep(
-            id=step_id,
-            title=title[:80],
-            task=task,
-            requires_search="thought alone" not in suffix,
-            depends_on=tuple(ids[number] for number in builds_on if number in ids),
-        )
-        steps.append(step)
-        ids[entry.number] = step_id
-    return steps
+
+def _begins_with_bullets(lines: Sequence[str]) -> bool:
+    """Whether the lines begin with a bullet, and none of them is a numbered step."""
+    items = [line for line in lines if line.strip()]
+    return bool(items and _BULLET.match(items[0])) and not any(map(_NUMBERED.match, items))
 
 
 class _Entry(NamedTuple):

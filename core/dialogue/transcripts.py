@@ -2,44 +2,36 @@
 to a window.
 
 The orchestrator's transcript holds an empty `ToolMessage` for each call whose finding is stored in
-the state; prompts get the finding in its place (`with_findings`).
+the state; prompts get the finding in its place (`Transcript`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from langchain_core.messages import (
     AIMessage,
-    AIMessageChunk,
     AnyMessage,
     HumanMessage,
-    InvalidToolCall,
     ToolCall,
     ToolMessage,
 )
-from langchain_core.messages.tool import invalid_tool_call, tool_call
+from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
 from ...prompts import fence
 from ..records import tool_names
-from ..records.branches import ToolRequest
-from ..records.research import Finding
+from ..records.research import Finding, ToolRequest
 from .conversation import clean_nested
 
-THOUGHTS_ALONE = (
-    " It sent only thoughts, perhaps because its server has no or the wrong reasoning parser."
-)
-"""Ending of the error message for a model that answered with reasoning text but no content."""
 _CUT_OFF = frozenset({"length", "max_tokens"})
 """Finish reasons of messages that were cut off at the output limit."""
-BROKEN = {"finish_reason": "broken off"}
-"""Added to the metadata of an answer whose stream broke off."""
+_BROKEN = "broken off"
+"""Finish reason of an answer whose stream broke off."""
 REASONING = "reasoning_content"
 """Key in `additional_kwargs` for the reasoning text of OpenAI-compatible servers."""
 MOST_GAPS = 20
@@ -55,16 +47,16 @@ UNREAD_FORM = "it was written in a form that is not read"
 show the right one."""
 _INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
 _FAILED = "The research failed"
-WITHHELD_NOTICE = (
+_WITHHELD_NOTICE = (
     "Withheld: the provider of the model refuses to have this result read. Go on without it."
 )
 _INCOMPLETE = "(Incomplete"
-EARLIER = "deep_research_earlier"
+_EARLIER = "deep_research_earlier"
 """Key in `additional_kwargs` of the message whose calls stand for findings that the transcript has
 no calls for."""
 _REPORT_CHARACTERS = 1000
 """Length to which an earlier report is cut if a prompt does not fit."""
-Shorten = Callable[[str, float], str]
+_Shorten = Callable[[str, float], str]
 """Shortens a text to about this share of its length, 0 to 1."""
 _TITLE_WORDS = 6
 """Maximum words of a task's title."""
@@ -85,71 +77,117 @@ class Calls(NamedTuple):
     refused: dict[str, str]
     """The results of the calls that cannot be run, by call id: why not, worded for the model."""
 
+    @classmethod
+    def read(
+        cls,
+        message: AIMessage,
+        tools: Collection[str],
+        earlier: Iterable[AnyMessage] = (),
+        *,
+        taken: Collection[str] = (),
+    ) -> Self:
+        """Split the calls of a message into those that can be run and those that cannot.
 
-def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str]) -> Calls:
-    """Split the calls of a message into those that can be run and those that cannot.
+        `tools`: names of the tools that the model was offered; `earlier`: the messages before it;
+        `taken`: further call ids used earlier in the thread. Missing and repeated ids are replaced,
+        so that every call has exactly one result.
+        """
+        # Of each call: id, name, arguments, and what is wrong with it.
+        sent = list[tuple[str | None, str, dict[str, Any], str]]()
+        for valid in message.tool_calls:
+            sent.append((valid["id"], valid["name"], clean_nested(valid["args"]), ""))
+        for invalid in message.invalid_tool_calls:
+            # The text of third-party errors is omitted.
+            fault = "its arguments are not valid JSON"
+            error = invalid["error"] or ""
+            if error.startswith(UNREAD_FORM):
+                fault = error.removesuffix(".")
+            sent.append((invalid["id"], invalid["name"] or "unknown", {}, fault))
+        is_cut_off = finish_of(message).was_cut_off
+        calls = list[ToolCall]()
+        accepted = list[ToolRequest]()
+        refused = dict[str, str]()
+        used = _call_ids(earlier).union(taken)
+        for number, (sent_id, name, arguments, fault) in enumerate(sent):
+            call_id = wanted = sent_id or f"call-{number}"
+            suffixes = count(2)
+            while call_id in used:
+                call_id = f"{wanted}-{next(suffixes)}"
+            used.add(call_id)
+            calls.append(tool_call(name=name, args=arguments, id=call_id))
+            if is_cut_off:
+                fault = "the message was cut off at the output limit; write less"
+            elif not fault and name not in tools:
+                fault = f"there is no tool {name!r}; the tools are {', '.join(sorted(tools))}"
+            if fault:
+                refused[call_id] = f"{NOT_RUN} {fault}."
+            else:
+                accepted.append(ToolRequest(id=call_id, tool=name, arguments=arguments))
+        thought = {}
+        if REASONING in message.additional_kwargs:
+            thought[REASONING] = clean_nested(message.additional_kwargs[REASONING])
+        # Only the text of the content is kept: its tool call blocks have the model's own ids.
+        kept = AIMessage(
+            content=message.text, tool_calls=calls, id=message.id, additional_kwargs=thought
+        )
+        if refused:
+            logger = logging.getLogger(__name__)
+            logger.info("%d calls of a message are not carried out", len(refused))
+        return cls(kept, tuple(accepted), refused)
 
-    `tools`: names of the tools that the model was offered; `taken`: call ids used earlier in the
-    thread. Missing and repeated ids are replaced, so that every call has exactly one result.
-    """
-    # Of each call: id, name, arguments, and what is wrong with it.
-    sent = list[tuple[str | None, str, dict[str, Any], str]]()
-    for valid in message.tool_calls:
-        sent.append((valid["id"], valid["name"], clean_nested(valid["args"]), ""))
-    for invalid in message.invalid_tool_calls:
-        # The text of third-party errors is omitted.
-        fault = "its arguments are not valid JSON"
-        error = invalid["error"] or ""
-        if error.startswith(UNREAD_FORM):
-            fault = error.removesuffix(".")
-        sent.append((invalid["id"], invalid["name"] or "unknown", {}, fault))
-    is_cut_off = was_cut_off(message)
-    calls = list[ToolCall]()
-    accepted = list[ToolRequest]()
-    refused = dict[str, str]()
-    used = set(taken)
-    for number, (sent_id, name, arguments, fault) in enumerate(sent):
-        call_id = wanted = sent_id or f"call-{number}"
-        suffixes = count(2)
-        while call_id in used:
-            call_id = f"{wanted}-{next(suffixes)}"
-        used.add(call_id)
-        calls.append(tool_call(name=name, args=arguments, id=call_id))
-        if is_cut_off:
-            fault = "the message was cut off at the output limit; write less"
-        elif not fault and name not in tools:
-            fault = f"there is no tool {name!r}; the tools are {', '.join(sorted(tools))}"
-        if fault:
-            refused[call_id] = f"{NOT_RUN} {fault}."
-        else:
-            accepted.append(ToolRequest(id=call_id, tool=name, arguments=arguments))
-    thought = {}
-    if REASONING in message.additional_kwargs:
-        thought[REASONING] = clean_nested(message.additional_kwargs[REASONING])
-    # Only the text of the content is kept: its tool call blocks have the model's own ids.
-    kept = AIMessage(
-        content=message.text, tool_calls=calls, id=message.id, additional_kwargs=thought
-    )
-    if refused:
-        logger = logging.getLogger(__name__)
-        logger.info("%d calls of a message are not carried out", len(refused))
-    return Calls(kept, tuple(accepted), refused)
+    @property
+    def fault(self) -> str:
+        """Why its first refused call cannot be run; if there is none, that no tool was called."""
+        refused = next(iter(self.refused.values()), "no tool was called")
+        return refused.removeprefix(NOT_RUN).strip(" .")
+
+    def answered(self, answers: Mapping[str, str]) -> list[AnyMessage]:
+        """Return the message and the results of its calls, in their order; `answers`: their texts
+        by call id.
+
+        A message without calls had no effect: it is left out, so that no model sees it again.
+        """
+        calls = self.message.tool_calls
+        messages: list[AnyMessage] = [self.message] if calls else []
+        for call in calls:
+            call_id = call["id"] or ""
+            if call_id in answers:
+                messages.append(ToolMessage(answers[call_id], tool_call_id=call_id))
+        return messages
+
+    def all_refused(self, reason: str) -> list[AnyMessage]:
+        """Return the message, with results that say of all its calls why they were not run."""
+        answer = f"{NOT_RUN} {reason}."
+        return self.answered(dict.fromkeys(_call_ids([self.message]), answer))
 
 
-def was_cut_off(message: AIMessage) -> bool:
-    """Whether the message ended at the output limit."""
-    return finish_of(message) in _CUT_OFF
+class Finish(NamedTuple):
+    """How an answer of a model ended."""
+
+    reason: str | None
+    """The finish reason; None if the server sent none."""
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether it ended at the output limit."""
+        return self.reason in _CUT_OFF
+
+    @property
+    def broke_off(self) -> bool:
+        """Whether its stream broke off before its end."""
+        return self.reason == _BROKEN
 
 
-def stream_broke_off(message: AIMessage) -> bool:
-    """Whether the stream of the message broke off before its end."""
-    return finish_of(message) == BROKEN["finish_reason"]
-
-
-def finish_of(message: AIMessage) -> str | None:
-    """Return the finish reason of the message; None if the server sent none."""
+def finish_of(message: AIMessage) -> Finish:
+    """Return how an answer ended."""
     metadata = message.response_metadata
-    return metadata.get("finish_reason") or metadata.get("stop_reason")
+    return Finish(metadata.get("finish_reason") or metadata.get("stop_reason"))
+
+
+def as_broken_off(message: AIMessage) -> AIMessage:
+    """Return an answer whose stream broke off as `finish_of` recognises it."""
+    metadata = {**message.response_metadata, "finish_reason": _BROKEN}
+    return message.model_copy(update={"response_metadata": metadata})
 
 
 def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -174,7 +212,7 @@ def is_status_text(result: str) -> bool:
     return result in (ACKNOWLEDGED, MERGED) or result.startswith(NOT_RUN)
 
 
-def call_ids(messages: Iterable[AnyMessage]) -> set[str]:
+def _call_ids(messages: Iterable[AnyMessage]) -> set[str]:
     """Return the ids of all calls in the messages."""
     return {call["id"] or "" for call in _calls_in(messages)}
 
@@ -187,46 +225,13 @@ def _calls_in(messages: Iterable[AnyMessage]) -> list[ToolCall]:
     return calls
 
 
-def results_for(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
-    """Return the tool results for a message, in the order of its calls; `answers`: their texts by
-    call id."""
-    results: list[ToolMessage] = []
-    for call in message.tool_calls:
-        call_id = call["id"] or ""
-        if call_id in answers:
-            results.append(ToolMessage(answers[call_id], tool_call_id=call_id))
-    return results
-
-
-def results_in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the messages with all results directly after the message with their calls, as some
-    servers require.
-
-    Of several results of a call, only the last is kept.
-    """
-    results: dict[str, ToolMessage] = {}
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            results[message.tool_call_id] = message
-    ordered: list[AnyMessage] = []
-    for message in messages:
-        if not isinstance(message, ToolMessage):
-            ordered.append(message)
-        if isinstance(message, AIMessage):
-            for call in message.tool_calls:
-                result = results.get(call["id"] or "")
-                if result:
-                    ordered.append(result)
-    return ordered
-
-
 def result_of(finding: Finding | None) -> str:
     """Return the text of a finding as the orchestrator and the writer see it; None: its researcher
     was interrupted."""
     if finding is None:
         return _INTERRUPTED
     if finding.is_withheld:
-        return WITHHELD_NOTICE
+        return _WITHHELD_NOTICE
     text = finding.text
     if finding.numbered is not None:
         text = finding.numbered
@@ -241,23 +246,86 @@ def result_of(finding: Finding | None) -> str:
     return text
 
 
-def with_findings(
-    transcript: Sequence[AnyMessage], findings: Mapping[str, Finding]
-) -> list[AnyMessage]:
-    """Return the transcript with the text of the finding in each empty result; `findings` are by
-    call id."""
-    filled: list[AnyMessage] = []
-    for message in transcript:
-        if isinstance(message, ToolMessage) and not message.content:
-            call_id = message.tool_call_id
-            message = ToolMessage(result_of(findings.get(call_id)), tool_call_id=call_id)
-        filled.append(message)
-    return filled
+class Transcript(NamedTuple):
+    """The orchestrator's transcript, and the findings that its prompts get in place of the empty
+    results."""
+
+    messages: Sequence[AnyMessage]
+    findings: Mapping[str, Finding]
+    """The thread's findings by call id."""
+
+    def filled(self) -> list[AnyMessage]:
+        """Return the transcript with the text of the finding in each empty result."""
+        return self._with_findings(self.messages)
+
+    def research(self) -> list[AnyMessage]:
+        """Return only the research calls with the texts of their findings, and the user's
+        messages."""
+        return self._with_findings(self._research_calls())
+
+    @property
+    def rounds(self) -> int:
+        """Number of messages that called for research."""
+        rounds = 0
+        for message in self._research_calls():
+            if isinstance(message, AIMessage):
+                rounds += 1
+        return rounds
+
+    def earlier(self) -> list[AnyMessage]:
+        """Return the findings that the transcript has no call for, as one message with research
+        calls, and their results.
+
+        These are the findings of the thread's earlier questions, and of the steps of a plan.
+        """
+        called = _call_ids(self.messages)
+        tasks: list[tuple[str, str]] = []
+        results: list[ToolMessage] = []
+        for finding in self.findings.values():
+            if finding.id not in called:
+                tasks.append((finding.id, finding.task))
+                results.append(ToolMessage(result_of(finding), tool_call_id=finding.id))
+        if not tasks:
+            return []
+        message = _research_message(tasks)
+        message.additional_kwargs[_EARLIER] = True
+        return [message, *results]
+
+    def _with_findings(self, messages: Iterable[AnyMessage]) -> list[AnyMessage]:
+        filled: list[AnyMessage] = []
+        for message in messages:
+            if isinstance(message, ToolMessage) and not message.content:
+                call_id = message.tool_call_id
+                finding = self.findings.get(call_id)
+                message = ToolMessage(result_of(finding), tool_call_id=call_id)
+            filled.append(message)
+        return filled
+
+    def _research_calls(self) -> list[AnyMessage]:
+        """Return the research calls with their empty results, and the user's messages."""
+        pending: dict[str | None, ToolMessage] = {}
+        for message in self.messages:
+            if isinstance(message, ToolMessage) and not message.content:
+                pending[message.tool_call_id] = message
+        kept: list[AnyMessage] = []
+        for message in self.messages:
+            if isinstance(message, HumanMessage):
+                kept.append(message)
+            elif isinstance(message, AIMessage):
+                calls: list[ToolCall] = []
+                results: list[ToolMessage] = []
+                for call in message.tool_calls:
+                    if call["id"] in pending:
+                        calls.append(call)
+                        results.append(pending[call["id"]])
+                if calls:
+                    # A copy keeps the reasoning, which some servers expect to get back.
+                    kept.append(message.model_copy(update={"content": "", "tool_calls": calls}))
+                    kept += results
+        return kept
 
 
-def research_message(tasks: Iterable[tuple[str, str]]) -> AIMessage:
-    """Return a message that calls for these tasks (call id, text), as if the orchestrator's model
-    had written it."""
+def _research_message(tasks: Iterable[tuple[str, str]]) -> AIMessage:
     calls: list[ToolCall] = []
     for call_id, text in tasks:
         arguments = {"task": text}
@@ -265,24 +333,11 @@ def research_message(tasks: Iterable[tuple[str, str]]) -> AIMessage:
     return AIMessage("", tool_calls=calls)
 
 
-def research_calls(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return only the research calls with their empty results (see `with_findings`), and the user's
-    messages."""
-    pending: dict[str | None, ToolMessage] = {}
-    for message in transcript:
-        if isinstance(message, ToolMessage) and not message.content:
-            pending[message.tool_call_id] = message
-    kept: list[AnyMessage] = []
-    for message in transcript:
-        if isinstance(message, HumanMessage):
-            kept.append(message)
-        elif isinstance(message, AIMessage):
-            calls = [call for call in message.tool_calls if call["id"] in pending]
-            if calls:
-                # A copy keeps the reasoning, which some servers expect to get back.
-                kept.append(message.model_copy(update={"content": "", "tool_calls": calls}))
-                kept += [pending[call["id"]] for call in calls]
-    return kept
+def pending_research(tasks: Sequence[tuple[str, str]]) -> list[AnyMessage]:
+    """Return a message that calls for these tasks (call id, text), as if the orchestrator's model
+    had written it, and their empty results."""
+    results = [ToolMessage("", tool_call_id=call_id) for call_id, _ in tasks]
+    return [_research_message(tasks), *results]
 
 
 def titles_of(tasks: Sequence[tuple[str, str]], transcript: Sequence[AnyMessage]) -> dict[str, str]:
@@ -329,39 +384,22 @@ def mark_withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> 
     return marked
 
 
+def withheld_result(call_id: str) -> ToolMessage:
+    """Return the message that replaces a result refused by the provider's filter."""
+    return ToolMessage(_WITHHELD_NOTICE, tool_call_id=call_id)
+
+
 def count_withheld(notes: Sequence[AnyMessage]) -> int:
     """Return the number of tool results in a researcher's notes that a content filter refused."""
     withheld = set[str]()
     for note in notes:
-        if isinstance(note, ToolMessage) and note.text == WITHHELD_NOTICE:
+        if isinstance(note, ToolMessage) and note.text == _WITHHELD_NOTICE:
             withheld.add(note.tool_call_id)
     return len(withheld)
 
 
-def findings_without_call(
-    findings: Mapping[str, Finding], transcript: Sequence[AnyMessage]
-) -> list[AnyMessage]:
-    """Return the findings that the transcript has no call for, as one message with research calls,
-    and their results.
-
-    These are the findings of the thread's earlier questions, and of the steps of a plan.
-    """
-    called = call_ids(transcript)
-    tasks: list[tuple[str, str]] = []
-    results: list[ToolMessage] = []
-    for finding in findings.values():
-        if finding.id not in called:
-            tasks.append((finding.id, finding.task))
-            results.append(ToolMessage(result_of(finding), tool_call_id=finding.id))
-    if not tasks:
-        return []
-    message = research_message(tasks)
-    message.additional_kwargs[EARLIER] = True
-    return [message, *results]
-
-
 def fit_window(
-    messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None
+    messages: Sequence[AnyMessage], tokens: int, shorten: _Shorten | None
 ) -> list[AnyMessage]:
     """Shorten tool results in proportion to their length until the messages have about `tokens`
     tokens.
@@ -383,7 +421,10 @@ def fit_window(
         if _has_work(message):
             newest = index
     if shorten:
-        older = [index for index in results if index < newest]
+        older: list[int] = []
+        for index in results:
+            if index < newest:
+                older.append(index)
         _shorten(fitted, older, tokens, _LEAST_SHARE, shorten)
         _shorten(fitted, results, tokens, 0.0, shorten)
     for index, message in enumerate(fitted[:newest]):
@@ -396,7 +437,7 @@ def fit_window(
 
 
 def _shorten(
-    fitted: list[AnyMessage], results: Sequence[int], tokens: int, least: float, shorten: Shorten
+    fitted: list[AnyMessage], results: Sequence[int], tokens: int, least: float, shorten: _Shorten
 ) -> None:
     """Shorten the messages at these indexes to the same share, not below `least`, if all exceed
     `tokens`."""
@@ -431,7 +472,7 @@ def estimated_tokens(messages: Sequence[AnyMessage]) -> int:
 def _has_work(message: AnyMessage) -> bool:
     """Whether the message has a call for this question other than a thought, a calculation or the
     report."""
-    if not isinstance(message, AIMessage) or message.additional_kwargs.get(EARLIER):
+    if not isinstance(message, AIMessage) or message.additional_kwargs.get(_EARLIER):
         return False
     return any(call["name"] not in _NO_WORK for call in message.tool_calls)
 
@@ -441,47 +482,4 @@ def is_result(message: AnyMessage) -> bool:
     if not isinstance(message, ToolMessage):
         return False
     text = message.text
-    return not text.startswith((_FAILED, WITHHELD_NOTICE)) and not is_status_text(text)
-
-
-def message_from_chunks(chunk: AIMessageChunk, text: str) -> AIMessage:
-    """Convert the merged chunks of a streamed answer to a message with this text.
-
-    LangChain would complete truncated JSON arguments, so that half a call looks whole. Here, a call
-    is invalid if its arguments are not a JSON object.
-    """
-    calls: list[ToolCall] = []
-    broken: list[InvalidToolCall] = []
-    for part in chunk.tool_call_chunks:
-        arguments = _json_object(part["args"] or "{}")
-        if arguments is None:
-            broken.append(
-                invalid_tool_call(
-                    name=part["name"], args=part["args"], id=part["id"], error="not an object"
-                )
-            )
-        else:
-            calls.append(tool_call(name=part["name"] or "", args=arguments, id=part["id"]))
-    return AIMessage(
-        content=text,
-        additional_kwargs=chunk.additional_kwargs,
-        response_metadata=chunk.response_metadata,
-        id=chunk.id,
-        tool_calls=calls,
-        invalid_tool_calls=broken,
-        usage_metadata=chunk.usage_metadata,
-    )
-
-
-def _json_object(text: str) -> dict[str, Any] | None:
-    """Parse a JSON object, which some servers encode a second time as a JSON string; None for any
-    other text."""
-    try:
-        value = json.loads(text, strict=False)
-        if isinstance(value, str):
-            value = json.loads(value, strict=False)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict):
-        return None
-    return clean_nested(value)
+    return not text.startswith((_FAILED, _WITHHELD_NOTICE)) and not is_status_text(text)

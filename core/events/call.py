@@ -1,229 +1,19 @@
-"""Makes the packets that several nodes emit; `CallEvents` emits those of a model call: thoughts,
-text, waits, costs."""
+"""Emits the packets of model calls: thoughts, text, waits, costs."""
 
 from __future__ import annotations
-
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib import resources
-from typing import Literal, cast
 
 from typing_extensions import override
 
 from ..accounts.ledger import Bill
-from ..records import tool_names
-from ..records.dispute import Dispute
-from ..records.plan import Iteration, Learning, PlanStep
-from ..records.research import Run, Scope, Spent
-from ..records.sources import Source, short_hash
+from ..records.research import Spent
 from . import packets
 from .log import Emitter
-from .packets import Icon, Packet, Placement, StopReason
+from .packets import Packet, Placement
 
-ActivityKind = Literal[
-    "understand",
-    "clarify",
-    "summarize",
-    "plan",
-    "search",
-    "analyze",
-    "adapt",
-    "cross_check",
-    "frame",
-    "grade",
-    "verify",
-]
-STOP_REASONS: Mapping[str, StopReason] = {
-    "completed": "completed",
-    "completed_with_gaps": "completed_with_gaps",
-    "ended": "user_cancelled",
-}
-"""The reason in the `stop` packet, by the status of a finished run."""
-_READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
-"""Tools that open sources; all others search."""
-
-
-def activity(
-    kind: ActivityKind, seed: str, placement: Placement, step_title: str = ""
-) -> packets.Activity:
-    """Return a status message of this kind; the same seed (the question) and placement give the
-    same text.
-
-    `step_title`: title of the step that it belongs to, if any.
-    """
-    wordings = wordings_of(kind)
-    choice = int(short_hash(seed, kind, placement.model_dump_json()), 16) % len(wordings)
-    icon = cast(Icon, _table()["icons"][kind])
-    return packets.Activity(
-        placement=placement, text=wordings[choice], icon=icon, step_title=step_title
-    )
-
-
-def wordings_of(kind: ActivityKind) -> list[str]:
-    """Return the texts of which `activity` chooses one."""
-    return _table()["wordings"][kind].splitlines()
-
-
-@cache
-def _table() -> dict[str, dict[str, str]]:
-    return tomllib.loads(
-        resources.files(__package__).joinpath("activities.toml").read_text("utf-8")
-    )
-
-
-def document(source: Source) -> packets.Document:
-    """Return a source as packets show it during research."""
-    return packets.Document(document_id=source.key, title=source.title, link=source.location)
-
-
-def final_document(source: Source) -> packets.Document:
-    """Return a source as packets show it after the research: also with its date and how much of it
-    was read."""
-    return document(source).model_copy(update={"date": source.date, "extent": source.extent})
-
-
-def disputes_found(
-    disputes: Iterable[Dispute], placement: Placement
-) -> packets.ContradictionsFound:
-    """Return the packet that shows these disputes."""
-    shown = list[packets.DisputeShown]()
-    for dispute in disputes:
-        first, second = dispute.sides
-        shown.append(
-            packets.DisputeShown(
-                claim=first.text,
-                document_id=first.source,
-                date=first.date,
-                origin=first.origin,
-                other_claim=second.text,
-                other_document_id=second.source,
-                other_date=second.date,
-                other_origin=second.origin,
-                newer_document_id=dispute.newer,
-                about=dispute.about,
-                resolution=dispute.resolution,
-            )
-        )
-    return packets.ContradictionsFound(placement=placement, contradictions=shown)
-
-
-def step_started(step: PlanStep, placement: Placement) -> packets.StepStarted:
-    """Return the packet that opens a step."""
-    return packets.StepStarted(
-        placement=placement,
-        step_id=step.id,
-        title=step.title,
-        task=step.task,
-        kind=step.kind,
-        parent_id=step.parent,
-    )
-
-
-def iteration_packets(
-    step_id: str, iteration: Iteration, learnings: Mapping[str, Learning], placement: Placement
-) -> list[packets.StepLearnings | packets.StepAssessed]:
-    """Return the packets of a finished iteration: its learnings, taken from `learnings` by id, and
-    its verdict."""
-    learned: list[packets.LearningShown] = []
-    for key in iteration.learnings:
-        learning = learnings[key]
-        learned.append(
-            packets.LearningShown(id=learning.id, text=learning.text, document_id=learning.source)
-        )
-    first = packets.StepLearnings(
-        placement=placement,
-        step_id=step_id,
-        iteration=iteration.number,
-        learnings=learned,
-        confidence=iteration.confidence,
-    )
-    shown: list[packets.StepLearnings | packets.StepAssessed] = [first]
-    for verdict in iteration.verdicts:
-        assessed = packets.StepAssessed(
-            placement=placement,
-            step_id=step_id,
-            iteration=iteration.number,
-            query=verdict.query,
-            is_complete=verdict.is_complete,
-            reasoning=verdict.reasoning,
-            key_elements=list(verdict.key_elements),
-        )
-        shown.append(assessed)
-    return shown
-
-
-def step_done(step: PlanStep, placement: Placement) -> packets.StepDone:
-    """Return the packet that ends a step, which must be completed, failed or skipped."""
-    assert step.status in ("completed", "failed", "skipped")
-    return packets.StepDone(
-        placement=placement, step_id=step.id, status=step.status, reason=step.reason
-    )
-
-
-def step_failed(placement: Placement, reason: str) -> packets.PacketError:
-    """Return the packet for a failed part of a step."""
-    return packets.PacketError(placement=placement, message=f"Part of a step failed: {reason}.")
-
-
-def tool_call_packets(
-    placement: Placement, tool: str, inputs: Sequence[str], scope: Scope
-) -> list[Packet]:
-    """Return the packets that open a tool call; `inputs`: its queries or addresses; `scope` has the
-    web filters."""
-    if tool in _READING:
-        return [
-            packets.OpenUrlStart(placement=placement),
-            packets.OpenUrlUrls(placement=placement, urls=list(inputs)),
-        ]
-    is_web = tool == tool_names.WEB_SEARCH
-    start = packets.SearchToolStart(placement=placement, is_internet_search=is_web)
-    shown: list[Packet] = [
-        start,
-        packets.SearchToolQueries(placement=placement, queries=list(inputs)),
-    ]
-    if is_web and (scope.domains_allow or scope.domains_deny or scope.published_after):
-        filters = packets.SearchToolFilters(
-            placement=placement,
-            sources=list(scope.domains_allow),
-            excluded=list(scope.domains_deny),
-            time_start=scope.published_after or None,
-        )
-        shown.append(filters)
-    return shown
-
-
-def tool_result_packets(
-    placement: Placement, tool: str, sources: Iterable[Source], problems: Sequence[str]
-) -> Iterator[Packet]:
-    """Yield the packets that end a tool call: problems, then sources."""
-    if problems:
-        yield packets.ToolProblems(placement=placement, problems=list(problems))
-    documents = [document(source) for source in sources]
-    if tool in _READING:
-        yield packets.OpenUrlDocuments(placement=placement, documents=documents)
-    else:
-        yield packets.SearchToolDocuments(placement=placement, documents=documents)
-    yield packets.SectionEnd(placement=placement)
-
-
-def stop_packet(run: Run, turn: int) -> packets.OverallStop:
-    """Return the last packet of a run that has ended or pauses; `turn`: its `turn_index`."""
-    is_over = run.status in STOP_REASONS
-    return packets.OverallStop(
-        placement=Placement(turn_index=turn),
-        stop_reason=STOP_REASONS.get(run.status, "waiting_for_user"),
-        message=run.stop_reason if is_over else "",
-        is_resumable=not is_over and run.is_resumable,
-        elapsed_seconds=run.active_seconds,
-    )
-
-
-def researcher_failed(placement: Placement, reason: str) -> packets.PacketError:
-    """Return the packet for a researcher that did not finish."""
-    return packets.PacketError(
-        placement=placement, message=f"A researcher did not finish: {reason}."
-    )
+_THOUGHTS_ALONE = (
+    " It sent only thoughts, perhaps because its server has no or the wrong reasoning parser."
+)
+"""Ending of the error message for a model that answered with reasoning text but no content."""
 
 
 class CallEvents:
@@ -244,6 +34,12 @@ class CallEvents:
         self.bill = Bill()
         """Costs of all calls."""
         self._first_placement = placement
+
+    @property
+    def why_no_text(self) -> str:
+        """Ending of the error message for a model that sent no text; empty if it sent no thoughts
+        either."""
+        return _THOUGHTS_ALONE if self.thoughts else ""
 
     @property
     def is_watched(self) -> bool:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import chain, count
-from typing import Any
+from typing import Any, Self
 
 from langgraph.config import get_config, get_store, get_stream_writer
 from langgraph.store.base import BaseStore
@@ -133,6 +133,10 @@ class Log:
         thread_changes.announce(self._pages.thread)
 
 
+_logs = PerLoop(dict[tuple[str, str], Log])
+"""The logs that are written, by the id of their thread and of their question."""
+
+
 class Emitter:
     """Sends packets to the client that streams the run, if any, and appends them to the log, if
     there is one."""
@@ -146,6 +150,19 @@ class Emitter:
         )
         """Whether a client listens."""
 
+    @classmethod
+    def of_node(cls, question_id: str) -> Self:
+        """Return the emitter of the calling node for this question; it logs nothing if the run has
+        no thread id."""
+        if not get_config().get("configurable", {}).get("thread_id"):
+            return cls(get_stream_writer())
+        pages = Pages.of_node(get_store(), question_id)
+        logs = _logs.get()
+        name = (pages.thread, question_id)
+        if name not in logs:
+            logs[name] = Log(pages, question_id)
+        return cls(get_stream_writer(), logs[name])
+
     def emit(self, *packets: Packet) -> None:
         """Emit packets in this order."""
         for packet in packets:
@@ -158,23 +175,6 @@ class Emitter:
                     self._writer(data)
                 if log:
                     log.append(data)
-
-
-_logs = PerLoop(dict[tuple[str, str], Log])
-"""The logs that are written, by the id of their thread and of their question."""
-
-
-def emitter(question_id: str) -> Emitter:
-    """Return the emitter of the calling node for this question; it logs nothing if the run has no
-    thread id."""
-    if not get_config().get("configurable", {}).get("thread_id"):
-        return Emitter(get_stream_writer())
-    pages = Pages.of_node(get_store(), question_id)
-    logs = _logs.get()
-    name = (pages.thread, question_id)
-    if name not in logs:
-        logs[name] = Log(pages, question_id)
-    return Emitter(get_stream_writer(), logs[name])
 
 
 async def flush(thread_id: str, failure: str | None, store: BaseStore | None) -> None:
@@ -204,23 +204,22 @@ async def read_failure(pages: Pages) -> str:
     return str(note.get("words", ""))
 
 
-async def read_log(pages: Pages, question_id: str) -> list[Data]:
-    """Return the logged packets of a question in order, without those that a restarted node emitted
-    again later.
-
-    Consecutive pieces of a text are one packet. A `stop` packet after which the run went on is left
-    out.
-    """
-    return _without_repeated(await _stored_parts(pages, question_id))
-
-
-class LogTail:
-    """Follows the log of a question as it grows."""
+class StoredLog:
+    """Reads the log of a question, also as it grows."""
 
     def __init__(self, pages: Pages, question_id: str) -> None:
         self._pages, self._question_id = pages, question_id
         self._parts = list[list[Data]]()
         self._packets = list[Data]()
+
+    async def read(self) -> list[Data]:
+        """Return the logged packets in order, without those that a restarted node emitted again
+        later.
+
+        Consecutive pieces of a text are one packet. A `stop` packet after which the run went on is
+        left out.
+        """
+        return _without_repeated(await _stored_parts(self._pages, self._question_id))
 
     async def read_new(self) -> tuple[int, list[Data]]:
         """Return what has changed since the last call: how many packets are still valid, and those
@@ -251,7 +250,7 @@ def _continues(last: Data, packet: Data) -> bool:
 
 
 def _without_repeated(parts: Iterable[list[Data]]) -> list[Data]:
-    """Return the packets of these parts without those that `read_log` leaves out."""
+    """Return the packets of these parts without those that `StoredLog.read` leaves out."""
     kept = list[Data]()
     for packet in chain.from_iterable(parts):
         turn = _turn(packet)

@@ -6,20 +6,29 @@ clients.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..records.dispute import UNRESOLVED, DisputeSubject
 from ..records.plan import StepKind
 from ..records.report import Audit, Grade
-from ..records.research import Task, UsualCost
-from ..records.sources import Extent, NotRead, Origin
+from ..records.research import Run, Task, UsualCost
+from ..records.sources import UNRESOLVED, DisputeSubject, Extent, NotRead, Origin
 
+_ABOUT_CALLS = frozenset({"call_continued", "call_delayed", "call_finished", "chat_heartbeat"})
 Icon = Literal["lightbulb", "shapes", "brain", "globe"]
 StopReason = Literal[
     "completed", "completed_with_gaps", "waiting_for_user", "user_cancelled", "failed"
 ]
+
+
+_STOP_REASONS: Mapping[str, StopReason] = {
+    "completed": "completed",
+    "completed_with_gaps": "completed_with_gaps",
+    "ended": "user_cancelled",
+}
+"""The reason in the `stop` packet, by the status of a finished run."""
 
 
 class Placement(BaseModel):
@@ -38,11 +47,11 @@ class Placement(BaseModel):
     model_index: int = 0
     """Always 0."""
 
-
-def placement_of(task: Task) -> Placement:
-    """Return the placement of packets about a task as a whole; those about its calls also have a
-    `sub_turn_index`."""
-    return Placement(turn_index=task.turn, tab_index=task.position)
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        """Return the placement of packets about a task as a whole; those about its calls also have
+        a `sub_turn_index`."""
+        return cls(turn_index=task.turn, tab_index=task.position)
 
 
 class Document(BaseModel):
@@ -69,6 +78,11 @@ class Packet(BaseModel):
 
     placement: Placement
     type: str
+
+    @property
+    def is_about_call(self) -> bool:
+        """Whether it is only about a model call, or a sign of life, and belongs to no block."""
+        return self.type in _ABOUT_CALLS
 
 
 class ReportCitation(BaseModel):
@@ -491,6 +505,18 @@ class OverallStop(Packet):
     elapsed_seconds: float
     """Seconds since the client started listening; in packets straight from the graph, the
     question's active seconds."""
+
+    @classmethod
+    def of(cls, run: Run, turn: int) -> Self:
+        """Return the last packet of a run that has ended or pauses; `turn`: its `turn_index`."""
+        is_over = run.status in _STOP_REASONS
+        return cls(
+            placement=Placement(turn_index=turn),
+            stop_reason=_STOP_REASONS.get(run.status, "waiting_for_user"),
+            message=run.stop_reason if is_over else "",
+            is_resumable=not is_over and run.is_resumable,
+            elapsed_seconds=run.active_seconds,
+        )
 
 
 AnyPacket = Annotated[

@@ -16,15 +16,15 @@ from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from string import ascii_lowercase
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..evidence.text.words import STOP_WORDS, sought_words
-from ..records.research import Value
 from ..records.sources import Source
 from ._candidates import LibraryPassage
 from ._index_file import COLUMNS, POSITION_BITS, POSITION_MASK, IndexedFile
 from ._terms import LANGUAGE_SEPARATOR, forms_of, index_term
 
+Value = TypeVar("Value")
 MOST_COMPARED = 3_000
 """Number of passages that a search compares; each takes microseconds, and a question makes many
 searches."""

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
-from langchain_core.messages import AnyMessage, convert_to_messages
+from langchain_core.messages import AnyMessage, HumanMessage, convert_to_messages
 
 from ..concurrency import in_thread
-from ..dialogue.conversation import FileBlock, attached_to, file_blocks, with_attached
+from ..dialogue.conversation import attached_to, safe_text, with_attached
 from ..reading.documents.records import kind_of_file
 from ..records.sources import Attached
 from ..settings.context import Context
@@ -31,6 +31,13 @@ _NAME_CHARACTERS = 60
 """Maximum length of a file name; longer names lose their first characters."""
 MOST_ATTACHMENTS = 20
 """Maximum number of files attached to the messages of one thread."""
+_MEDIA = {
+    "image": "picture",
+    "image_url": "picture",
+    "input_image": "picture",
+    "input_audio": "recording",
+}
+"""Default names of unnamed attachments by block type; others are called `file`."""
 _NOT_IN_FILES = re.compile(rf'[\\/:*?"<>|]|{NOT_IN_NAMES.pattern}')
 """Matches characters that are replaced in file names."""
 
@@ -48,7 +55,7 @@ def messages_with_files(given: Any) -> list[AnyMessage]:
     except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError):
         # LangGraph itself rejects invalid messages.
         return []
-    return messages if any(map(file_blocks, messages)) else []
+    return messages if any(map(_file_blocks, messages)) else []
 
 
 async def take_files(
@@ -58,7 +65,7 @@ async def take_files(
 
     Return the messages with an entry in place of each file.
     """
-    if not (pages.thread and any(map(file_blocks, messages))):
+    if not (pages.thread and any(map(_file_blocks, messages))):
         return list(messages)
     files = await in_thread(AttachedFiles.below, context.data_dir)
     # Record the folder before writing the files, so that they are always deleted with the thread.
@@ -66,7 +73,7 @@ async def take_files(
     own_folder = files.of_thread(pages.thread)
     taken = list[AnyMessage]()
     for message in messages:
-        blocks = file_blocks(message)
+        blocks = _file_blocks(message)
         if not blocks:
             taken.append(message)
             continue
@@ -74,11 +81,80 @@ async def take_files(
         for block in blocks:
             if not block.link:
                 attached.append(await in_thread(_store, block, own_folder, context.limits))
-        taken.append(with_attached(message, attached))
+        taken.append(with_attached(message, message_words(message), attached))
     return taken
 
 
-def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
+def message_words(message: AnyMessage) -> str:
+    """Return the text of a message, followed by the links in its other blocks, one per line."""
+    lines: list[str] = [message.text]
+    lines += [block.link for block in _file_blocks(message)]
+    return "\n".join(filter(None, lines))
+
+
+class _FileBlock(NamedTuple):
+    """A content block other than text: a file, or a link to one."""
+
+    name: str
+    mime_type: str
+    """Empty if the client did not send it."""
+    data: str
+    """Content in base64; empty if there is only a link."""
+    link: str
+    """Web address; empty if the content was sent."""
+
+
+def _file_blocks(message: AnyMessage) -> list[_FileBlock]:
+    """Return the files and links in a user's message; formats of LangChain, OpenAI and chat clients
+    are accepted."""
+    if not isinstance(message, HumanMessage) or not isinstance(message.content, list):
+        return []
+    files: list[_FileBlock] = []
+    for block in message.content:
+        if isinstance(block, dict) and block.get("type") != "text":
+            files.append(_block_of(block))
+    return files
+
+
+def _block_of(block: dict[str, Any]) -> _FileBlock:
+    """Convert a content block; its values are in the block itself or in a dict inside it."""
+    kind = str(block.get("type"))
+    holders = [block]
+    for key in ("metadata", "extras", "source", kind):
+        inner = block.get(key)
+        if isinstance(inner, dict):
+            holders.append(inner)
+
+    def first(*keys: str) -> str:
+        for key in keys:
+            for holder in holders:
+                value = holder.get(key)
+                if isinstance(value, str) and value:
+                    return value
+        return ""
+
+    mime_type = first("mime_type", "mimeType", "media_type")
+    data = first("base64", "data", "file_data")
+    address = first("url", "file_url", "image_url")
+    data_url = data or address
+    if data_url.startswith("data:"):
+        header, _, data = data_url.partition(",")
+        mime_type = mime_type or header.removeprefix("data:").partition(";")[0]
+    link = ""
+    if not data and address.startswith(("http://", "https://")):
+        link = safe_text(address).strip()
+    if not data:
+        data = base64.b64encode(safe_text(first("text")).encode()).decode()
+    name = first("filename", "name", "title")
+    if not name:
+        name = _MEDIA.get(kind, "file")
+        suffix = first("format")
+        if suffix:
+            name += f".{suffix}"
+    return _FileBlock(name, mime_type, data, link)
+
+
+def _store(block: _FileBlock, folder: Path, limits: Limits) -> Attached:
     """Store a file under a valid name and return its entry.
 
     If it is refused, the entry says why.
@@ -113,7 +189,7 @@ def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
     return attached(name=path.name, reason=_WAITING, code=INCOMING)
 
 
-def _valid_name(block: FileBlock) -> str:
+def _valid_name(block: _FileBlock) -> str:
     """Return a valid name for a file, with the extension of its type if it has none."""
     given = re.split(r"[\\/]", block.name)[-1]
     name = _NOT_IN_FILES.sub("_", given).strip(" .") or "file"

@@ -20,8 +20,9 @@ from pydantic import PrivateAttr, ValidationError
 from typing_extensions import override
 
 from ..dialogue.conversation import clean_nested
-from ..dialogue.transcripts import REASONING, message_from_chunks
+from ..dialogue.transcripts import REASONING
 from ..settings.network import trusted_certificates
+from ._chunks import message_from_chunks
 from ._deltas import MOST_BYTES, Deltas, as_chunk, parse_answer, sse_data
 from ._quirks import OUTPUT_LIMITS, ModelTraits, adapt, room_in, traits_in
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused

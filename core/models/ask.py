@@ -16,10 +16,10 @@ from ..dialogue.conversation import mark_of, safe_text
 from ..dialogue.transcripts import (
     CHARACTERS_PER_TOKEN,
     REASONING,
-    WITHHELD_NOTICE,
     estimated_tokens,
     fit_window,
     is_result,
+    withheld_result,
 )
 from ..errors import DeepResearchError, ToolsMissing, UserMistake, log_failure
 from ..events.call import CallEvents
@@ -158,7 +158,7 @@ class Reply(NamedTuple):
     @property
     def withheld(self) -> list[ToolMessage]:
         """The messages that replace the refused results."""
-        return [_withheld_result(call_id) for call_id in self.refused]
+        return [withheld_result(call_id) for call_id in self.refused]
 
 
 async def ask_model(request: Request, context: Context, events: CallEvents) -> Reply:
@@ -288,7 +288,7 @@ class Remedies:
         messages: list[AnyMessage] = []
         for message in self._request.messages:
             if isinstance(message, ToolMessage) and message.tool_call_id in self.left_out:
-                message = _withheld_result(message.tool_call_id)
+                message = withheld_result(message.tool_call_id)
             messages.append(message)
         return self._request._replace(messages=messages)
 
@@ -316,11 +316,6 @@ class Remedies:
         shorter = fit_window(messages, estimated_tokens(messages) // 2, self._request.shorten)
         self._request = self._request._replace(messages=shorter)
         return shorter != list(messages)
-
-
-def _withheld_result(call_id: str) -> ToolMessage:
-    """Return the message that replaces a result refused by the provider's filter."""
-    return ToolMessage(WITHHELD_NOTICE, tool_call_id=call_id)
 
 
 def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:

@@ -6,12 +6,11 @@ The extractive model reads only the `Facts`, so it does not depend on prompt wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
-from ..dialogue.transcripts import Shorten
 from ..settings.context import Role
 
 
@@ -84,7 +83,7 @@ class Request(NamedTuple):
     question_id: str
     """Id of the run's question; all its calls share one retry budget."""
     messages: Sequence[AnyMessage]
-    shorten: Shorten | None = None
+    shorten: Callable[[str, float], str] | None = None
     """Shortens tool results if the messages do not fit the model's window."""
     tools: Sequence[dict[str, Any]] = ()
     """Tool schemas in OpenAI's format; if empty, no tool settings are sent."""

@@ -19,8 +19,9 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field
 from typing_extensions import override
 
-from ..dialogue.transcripts import REASONING, message_from_chunks
+from ..dialogue.transcripts import REASONING
 from ..errors import ModelFailed
+from ._chunks import message_from_chunks
 
 _BATCH = 64
 """Number of parts to collect before joining them, because each join copies the whole answer."""

@@ -1,14 +1,15 @@
-"""The typed plan (a list of `PlanStep`) and the results of its steps: learnings, observations,
-verdicts."""
+"""The typed plan (a list of `PlanStep`), the task of a step, and the results of steps: learnings,
+observations, verdicts."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic_core import to_json
+from typing_extensions import override
 
-from .dispute import Dispute
-from .sources import Record, short_hash
+from .research import Task
+from .sources import Dispute, Record, Source, short_hash
 
 StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]
 StepKind = Literal["independent", "hybrid", "dependent"]
@@ -17,6 +18,10 @@ ObservationKind = Literal["insight", "gap", "contradiction"]
 FINAL_CHECK = "final-validation"
 """Used instead of a step's id in observations of `cross_check`, which compares all learnings after
 the last step."""
+
+
+PLAN_TIME_OVER = "the time of the plan was over (max_seconds_planned)"
+"""Reason for ending a step early, worded for the reader."""
 
 
 class PlanStep(Record):
@@ -240,3 +245,38 @@ class StepOutcome(Record):
     def confidence(self) -> float:
         """Confidence of the last iteration; 0 if there is none."""
         return self.iterations[-1].confidence if self.iterations else 0.0
+
+
+class StepTask(Task):
+    """The complete input of a step: its task, and what was known when it was dispatched."""
+
+    question: str
+    """The user's question; with the placement, it determines the texts of status messages
+    (`activity`)."""
+    step: PlanStep
+    known: tuple[Learning, ...] = ()
+    """Learnings of the steps that this one depends on, and relevant ones of others."""
+    elements: tuple[Element, ...] = ()
+    """Other relevant results of earlier steps."""
+    rests_on: tuple[Source, ...] = ()
+    """Sources of the learnings in `known`."""
+    gaps: tuple[Observation, ...] = ()
+    """Open gaps that are relevant to the task."""
+    slots: int = 1
+    """Number of steps dispatched with it that may run at the same time."""
+
+    @property
+    @override
+    def assignment(self) -> dict[str, Any]:
+        return {**super().assignment, "step": self.step.id}
+
+
+class Judgement(Record):
+    """A model's evaluation of a step."""
+
+    completeness: float
+    """Share of the task that is answered, 0 to 1."""
+    quality: float
+    """Quality of the results, 0 to 1."""
+    suggestions: tuple[Suggestion, ...] = ()
+    """Further steps that would help."""

@@ -7,9 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from .dispute import Dispute
 from .research import Action
-from .sources import NotRead, Record, Source
+from .sources import Dispute, NotRead, Record, Source
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
 ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]

@@ -1,19 +1,12 @@
-"""Records of a run and its research (tasks, findings, spending), and reducers for the channels of
-the graphs."""
+"""Records of a run and its research: tasks, tool calls, findings, spending."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
-from itertools import chain
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from langgraph.channels.delta import DeltaChannel
+from . import tool_names
+from .sources import Dispute, NotRead, Record
 
-from .dispute import Dispute
-from .sources import NotRead, Record
-
-Value = TypeVar("Value")
 RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps", "ended"]
 Ending = Literal["done", "partial", "failed"]
 Decision = Literal["again", "research", "analyze", "report"]
@@ -22,45 +15,25 @@ Depth = Literal["quick", "standard", "deep", "auto"]
 Strategy = Literal["orchestrated", "planned"]
 
 
-def merge_by_id(current: Mapping[str, Value], update: Mapping[str, Value]) -> dict[str, Value]:
-    """Add new entries; for a known id, the later value wins."""
-    return {**current, **update}
+class ToolRequest(Record):
+    """A tool call that can be run."""
 
+    id: str
+    tool: str
+    arguments: dict[str, Any]
+    """Its arguments; when a researcher runs it, merged with those of its further calls to the same
+    tool."""
 
-def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:
-    """Append the new entries."""
-    return [*current, *update]
-
-
-def latest(_: Any, update: Value) -> Value:
-    """Return the value written last."""
-    return update
-
-
-def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value]]) -> list[Value]:
-    """Append the entries of each list in the update.
-
-    Nodes write messages as a list of lists so that they are not shown to clients: LangGraph's
-    `messages` mode streams every message in a list that a node writes, but none in a list of lists.
-    """
-    return [*current, *chain.from_iterable(update)]
-
-
-SNAPSHOT_UPDATES = 300
-"""Number of updates (about sixty questions) after which a channel's whole value is stored again."""
-
-
-def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
-    """Return a channel of this type whose checkpoints store only the updates, not its whole value
-    each time.
-
-    `merge`: the reducer that combines the value with one update.
-    """
-
-    def merge_all(value: Any, updates: Sequence[Any]) -> Any:
-        return reduce(merge, updates, value)
-
-    return DeltaChannel(merge_all, kind, snapshot_frequency=SNAPSHOT_UPDATES)
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Its queries or addresses; for a tool that an app passed in, all arguments as
+        `name: value`."""
+        if self.tool not in tool_names.OURS:
+            return tuple(f"{name}: {value}" for name, value in self.arguments.items())
+        values: Any = next(iter(self.arguments.values()), ())
+        if isinstance(values, list | tuple):
+            return tuple(map(str, values))
+        return (str(values),)
 
 
 class Action(Record):
@@ -218,6 +191,11 @@ class Task(Assignment):
     usd: float | None = None
     """Maximum cost in US dollars; None: unlimited."""
 
+    @property
+    def assignment(self) -> dict[str, Any]:
+        """The fields of its `Finding` that come from it."""
+        return {**self.model_dump(include=set(Assignment.model_fields)), "task": self.text}
+
 
 class Plan(Record):
     """The research plan."""
@@ -359,16 +337,3 @@ class Progress(Record):
     """(call id, text) of each requested analysis; the last may be in progress."""
     waiting: tuple[tuple[str, str], ...] = ()
     """(call id, text) of the tasks that wait for a later round."""
-
-
-def merge_findings(
-    current: Mapping[str, Finding], update: Mapping[str, Finding]
-) -> dict[str, Finding]:
-    """Add new findings; a finding with the thread's source numbers is not replaced by one without
-    them."""
-    merged = dict(current)
-    for key, finding in update.items():
-        is_numbered = key in current and current[key].numbered is not None
-        if not is_numbered or finding.numbered is not None:
-            merged[key] = finding
-    return merged

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
-
-from ..records.research import Value
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 Arguments = ParamSpec("Arguments")
+Value = TypeVar("Value")
 
 
 class ShieldedTasks:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..records.branches import StepTask
-from ..records.dispute import Dispute
-from ..records.plan import Observation
+from ..records.plan import Observation, StepTask
 from ..records.research import Finding, Run
+from ..records.sources import Dispute
 
 Fields = dict[str, Any]
 """The fields of a record by name, as stored: records in them are dicts."""

@@ -17,10 +17,9 @@ from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..evidence.origin import origin_of
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import distinct, grouped
-from ..records.dispute import Dispute
 from ..records.plan import Fact, Learning
 from ..records.research import Finding
-from ..records.sources import Source
+from ..records.sources import Dispute, Source
 from ..store.pages import Pages
 from .notes import missing_of
 

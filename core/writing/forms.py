@@ -20,9 +20,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ...prompts import render_prompt
 from ...tools.results import shortener
 from ...tools.tool import tool_schema
-from ..dialogue.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
+from ..dialogue.transcripts import Calls
 from ..errors import ModelFailed, failure_of, log_failure
-from ..events.call import CallEvents, step_failed
+from ..events.blocks import StepPackets
+from ..events.call import CallEvents
 from ..events.packets import Placement
 from ..masking import Secrets
 from ..models.ask import ask_model
@@ -125,15 +126,14 @@ class Filler:
             unread = f"{form_name(form)} was filled in without some results: {WITHHELD_REASON}"
             if reply.refused and unread not in self.failures:
                 self.fail(unread)
-            calls = read_calls(reply.message, {form_name(form)}, call_ids(messages))
+            calls = Calls.read(reply.message, {form_name(form)}, messages)
             filled = _read(form, calls, Secrets(self.context.mcp))
             if isinstance(filled, form):
                 return filled
             faults = str(filled)
             # Show the model the errors in its answer.
             if calls.message.tool_calls:
-                results = dict.fromkeys(call_ids([calls.message]), f"{NOT_RUN} {faults}.")
-                before += [calls.message, *results_for(calls.message, results)]
+                before += calls.all_refused(faults)
             else:
                 sentence = faults[:1].upper() + faults[1:]
                 before.append(HumanMessage(f"<reminder>\n{sentence}.\n</reminder>"))
@@ -168,14 +168,13 @@ class Filler:
     def fail(self, reason: str) -> None:
         """Emit a failure and record it."""
         self.failures.append(reason)
-        self._events.emit(step_failed(self._placement, reason))
+        self._events.emit(StepPackets(self._placement).failure(reason))
 
 
 def _read(form: type[Filled], calls: Calls, secrets: Secrets) -> Filled | str:
     """Return the form with secrets masked, or an error message about the calls."""
     if not calls.accepted:
-        refused = next(iter(calls.refused.values()), "no tool was called")
-        return refused.removeprefix(NOT_RUN).strip(" .")
+        return calls.fault
     arguments = secrets.masked(json.dumps(calls.accepted[0].arguments))
     try:
         return form.model_validate(json.loads(arguments))

@@ -14,7 +14,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 
 from ...prompts import render_prompt
-from ..dialogue.conversation import words_since_report
+from ..dialogue.conversation import Conversation
 from ..errors import UnknownSetting, log_failure
 from ..events.call import CallEvents
 from ..evidence.citations.citing import Edit, with_edits
@@ -157,7 +157,8 @@ async def decide_language(
     `_UNDECIDED`.
     """
     # In a thread, because both libraries read data from disk.
-    language = await asyncio.to_thread(_find_language, wanted, words_since_report(messages), entry)
+    texts = Conversation(messages).question_texts
+    language = await asyncio.to_thread(_find_language, wanted, texts, entry)
     if language is not None:
         return language
     if before.id:

@@ -14,20 +14,15 @@ from typing_extensions import override
 
 from ...state import ResearchState
 from ..accounts.spending import total
-from ..dialogue.conversation import DRAFT, mark_of, marked
+from ..dialogue.conversation import Mark, mark_of, marked
 from ..dialogue.transcripts import REASONING
-from ..events.call import ProseEvents, final_document, stop_packet
+from ..events.blocks import MessagePackets, ReportPackets
+from ..events.call import ProseEvents
 from ..events.log import Emitter
 from ..events.packets import (
-    CitationInfo,
-    MessageDelta,
-    MessageStart,
-    NotesAdded,
+    OverallStop,
     Packet,
     Placement,
-    ReportAudited,
-    ReportCitation,
-    ReportRevised,
 )
 from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import (
@@ -85,12 +80,9 @@ class ReportEvents(ProseEvents):
         """Drops what the current call repeats of the text so far."""
 
     @override
-    def start(self) -> MessageStart:
-        return MessageStart(
-            placement=self.placement,
-            final_documents=list(map(final_document, self._numbered.values())),
-            pre_answer_processing_seconds=self._seconds_before,
-        )
+    def start(self) -> Packet:
+        packets = MessagePackets(self.placement)
+        return packets.report_start(self._numbered.values(), self._seconds_before)
 
     @override
     def pass_on(self, words: str) -> None:
@@ -140,18 +132,14 @@ class ReportEvents(ProseEvents):
     def _show(self, pieces: list[str | Cited]) -> None:
         if pieces and self._title and not self.written:
             self.stream(f"{self._title}\n\n")
+        packets = MessagePackets(self.placement)
         for piece in pieces:
             words = f"[{piece.number}]" if isinstance(piece, Cited) else piece
             self.written += words
             self.stream(words)
             if isinstance(piece, Cited) and piece.is_first:
-                citation = CitationInfo(
-                    placement=self.placement,
-                    citation_number=piece.number,
-                    document_id=piece.key,
-                )
-                self.emit(citation)
-            self.emit(MessageDelta(placement=self.placement, content=words))
+                self.emit(packets.citation(piece.number, piece.key))
+            self.emit(packets.piece(words))
 
 
 class Delivery:
@@ -178,31 +166,28 @@ class Delivery:
         """
         state = self._state
         turn = state.progress.turn
-        placement = Placement(turn_index=turn)
+        packets_of_report = ReportPackets(Placement(turn_index=turn))
         draft, report = state.draft, state.report
         assert draft is not None and report is not None
         packets: list[Packet] = []
         if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
-            citations = list[ReportCitation]()
-            for number, key in report.keys.items():
-                citations.append(ReportCitation(citation_number=number, document_id=key))
             text = plain_citations(report.text)
-            packets.append(ReportRevised(placement=placement, content=text, citations=citations))
+            packets.append(packets_of_report.revised(text, report.keys))
         notes = report_notes(state)
         above = warning_above(report, self._words, was_researched=bool(state.sources))
         if notes or above:
-            packets.append(NotesAdded(placement=placement, notes=notes, above=above))
+            packets.append(packets_of_report.notes(notes, above))
         if report.audit:
-            packets.append(ReportAudited(placement=placement, audit=report.audit))
+            packets.append(packets_of_report.audit(report.audit))
         if not packets and not was_checked:
             # Nothing was emitted in this turn.
             turn -= 1
-        return [*packets, stop_packet(state.run, turn)]
+        return [*packets, OverallStop.of(state.run, turn)]
 
     def draft_message(self, draft: Draft, events: ReportEvents) -> AIMessage:
         """Return the draft as a message, with the id under which `events` streamed it."""
         thought = events.thoughts.strip() or self._state.progress.thought
-        message = self._message(unchecked(draft), DRAFT, thought)
+        message = self._message(unchecked(draft), "draft", thought)
         return message.model_copy(update={"id": events.message_id})
 
     def changed_draft_messages(self, draft: Draft) -> list[BaseMessage]:
@@ -214,7 +199,7 @@ class Delivery:
         if before is None:
             return []
         thought = str(before.additional_kwargs.get(REASONING, ""))
-        message = self._message(unchecked(draft), DRAFT, thought)
+        message = self._message(unchecked(draft), "draft", thought)
         return [message.model_copy(update={"id": before.id})]
 
     def report_messages(self) -> list[BaseMessage]:
@@ -237,11 +222,11 @@ class Delivery:
     def _draft_message(self) -> BaseMessage | None:
         """Return the draft's message in the conversation, if there is one."""
         for message in reversed(self._state.messages):
-            if mark_of(message) == DRAFT:
+            if mark_of(message) == "draft":
                 return message
         return None
 
-    def _message(self, report: Report, mark: str, thought: str) -> AIMessage:
+    def _message(self, report: Report, mark: Mark, thought: str) -> AIMessage:
         """Return a message of the kind `mark` with the report, notes and sources.
 
         `thought` is the model's reasoning.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -15,16 +15,9 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from typing_extensions import override
 
 from ...prompts import fence, render_prompt
-from ..dialogue.conversation import text_only
-from ..dialogue.plan_text import split_plan
-from ..dialogue.transcripts import (
-    Shorten,
-    findings_without_call,
-    research_calls,
-    stream_broke_off,
-    was_cut_off,
-    with_findings,
-)
+from ..dialogue.conversation import Conversation
+from ..dialogue.plan_text import PlanText
+from ..dialogue.transcripts import Transcript, finish_of
 from ..errors import DeepResearchError, log_failure
 from ..events.call import CallEvents, ProseEvents, SilentEvents
 from ..evidence.checking.proof import Known, with_found_citations
@@ -139,7 +132,7 @@ class TextWriter:
         try:
             if self._is_quick:
                 answer = await self._ask(ReportPart("report"))
-                was_cut = was_cut_off(answer)
+                was_cut = finish_of(answer).was_cut_off
             elif self._facts:
                 was_cut = await self._write_from_facts()
             else:
@@ -224,9 +217,9 @@ class TextWriter:
             if is_empty and part.kind != "continuation" and not part.is_again:
                 part = part._replace(is_again=True)
                 continue
-            if not stream_broke_off(answer):
-                if not was_cut_off(answer) or not left:
-                    return was_cut_off(answer)
+            if not finish_of(answer).broke_off:
+                if not finish_of(answer).was_cut_off or not left:
+                    return finish_of(answer).was_cut_off
                 left -= 1
             if not is_empty:
                 part = part._replace(kind="continuation", is_again=False)
@@ -241,7 +234,7 @@ class TextWriter:
             reply = await ask_model(request, self._context, self._events)
         finally:
             self._events.settle()
-        is_broken = stream_broke_off(reply.message)
+        is_broken = finish_of(reply.message).broke_off
         self._has_broken |= is_broken
         self._is_answered |= bool(self._events.draft.strip()) and not is_broken
         self.refused |= set(reply.refused)
@@ -295,9 +288,11 @@ class TextWriter:
         """Return the conversation before the research, as text."""
         messages = self._state.messages
         opening = self._state.progress.opening or len(messages)
-        return text_only(messages[:opening])
+        return Conversation(messages[:opening]).for_models()
 
-    def _writer_request(self, messages: Sequence[AnyMessage], shorten: Shorten) -> Request:
+    def _writer_request(
+        self, messages: Sequence[AnyMessage], shorten: Callable[[str, float], str]
+    ) -> Request:
         return self._make_request(
             "writer",
             messages,
@@ -313,7 +308,7 @@ class TextWriter:
         """
         state = self._state
         run = state.run
-        findings = self._basis.findings(self.refused)
+        transcript = Transcript(state.transcript, self._basis.findings(self.refused))
         system = render_prompt(
             "write_report",
             "system",
@@ -325,12 +320,13 @@ class TextWriter:
         messages = [
             SystemMessage(system),
             *self._opening(),
-            *findings_without_call(findings, state.transcript),
-            *with_findings(research_calls(state.transcript), findings),
+            *transcript.earlier(),
+            *transcript.research(),
         ]
         if state.progress.opening:
             # What the user has said since the plan was last revised.
-            messages += text_only(state.messages[state.progress.seen_messages :])
+            later = Conversation(state.messages[state.progress.seen_messages :])
+            messages += later.for_models()
         if draft:
             messages.append(AIMessage(draft))
         messages.append(HumanMessage(self._reminder(part, draft, passages)))
@@ -344,7 +340,7 @@ class TextWriter:
         plan = "\n".join(f"{step.id}. {step.title}" for step in state.steps)
         requirements = ""
         if state.plan:
-            plan = plan or split_plan(state.plan.text).steps
+            plan = plan or PlanText.read(state.plan.text).steps
             requirements = "\n".join(f"- {words}" for words in state.plan.requirements)
         summary = state.brief.summary
         if summary.strip() == run.question:
@@ -395,7 +391,7 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
             messages += go_on(text)
         reply = await ask_model(request._replace(messages=messages), context, quiet)
         text = join_continuation(text, reply.message.text)
-        was_cut = was_cut_off(reply.message)
+        was_cut = finish_of(reply.message).was_cut_off
         if not was_cut:
             break
     return WrittenText(text, was_cut)
@@ -463,7 +459,7 @@ async def ask_for_prose(request: Request, context: Context, events: ContinuedEve
     If its stream breaks off, continue it once.
     """
     begun = await ask_model(request._replace(keeps_broken=True), context, events)
-    if not stream_broke_off(begun.message):
+    if not finish_of(begun.message).broke_off:
         return begun
     text = begun.message.text
     seam = events.seam = Continuation(text)

@@ -8,29 +8,23 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.tool import tool_call
 
-from ...core.accounts.spending import seconds_left
+from ...core.accounts.spending import seconds_left, total
 from ...core.concurrency import Failed
-from ...core.dialogue.decisions import allowance_used_up, choose_action
-from ...core.dialogue.transcripts import (
-    call_ids,
-    estimated_tokens,
-    missing_in,
-    read_calls,
-    results_for,
-)
-from ...core.events.call import CallEvents, researcher_failed
-from ...core.events.packets import ResearchAgentStart, ResearchAgentTitle
+from ...core.dialogue.transcripts import Calls, estimated_tokens, missing_in
+from ...core.events.blocks import ResearcherPackets
+from ...core.events.call import CallEvents
 from ...core.models.ask import Reply, ask_model
 from ...core.records import tool_names
-from ...core.records.branches import BranchUpdate, ResearcherState, ToolRequest
-from ...core.records.research import Action, Ending
+from ...core.records.research import Action, Ending, ToolRequest
 from ...core.settings.context import Context
 from ...prompts import render_prompt
+from ...state import BranchUpdate, ResearcherState
 from ...tools.offer import DOCUMENTS_CALL
 from ...tools.passed import load_servers
 from ...tools.results import shrunk
 from ..control import calculated
 from ..turn import NodeRuntime, ResearcherTurn
+from ._next_action import choose_action
 
 _MOST_SHRINKS = 2
 """How often older results may be shortened: each time invalidates the provider's prompt cache."""
@@ -43,8 +37,8 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     context = turn.context
     await load_servers(context)
     if not (state.step or state.notes or state.was_nudged):
-        title = ResearchAgentTitle(placement=turn.tab, title=task.title)
-        turn.emit(ResearchAgentStart(placement=turn.tab, research_task=task.text), title)
+        packets = ResearcherPackets(turn.tab)
+        turn.emit(packets.start(task.text), packets.title(task.title))
     reason = state.reason or _limit(state, context)
     if reason:
         logging.getLogger(__name__).warning("The researcher of %s ends early: %s", task.id, reason)
@@ -72,7 +66,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     if isinstance(reply, Failed):
         failures = list[str]()
         if not reply.is_late:
-            turn.emit(researcher_failed(turn.tab, reply.reason))
+            turn.emit(ResearcherPackets(turn.tab).failure(reply.reason))
             failures.append(reply.reason)
         return {
             **spent,
@@ -82,7 +76,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
             "failures": failures,
         }
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL, tool_names.CALCULATE}
-    calls = read_calls(reply.message, tools, call_ids(state.notes))
+    calls = Calls.read(reply.message, tools, state.notes)
     calculations = list[Action]()
     results = dict[str, str]()
     for call in calls.accepted:
@@ -92,9 +86,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
             calculations.append(Action(id=call.id, tool=call.tool, inputs=lines))
     action = choose_action(calls, state, results)
     new = list[AnyMessage](reply.withheld)
-    # A message without calls had no effect and is not shown again.
-    if action.answers or action.request:
-        new += [calls.message, *results_for(calls.message, action.answers)]
+    new += calls.answered(action.answers)
     update = BranchUpdate(
         **spent,
         notes=[new],
@@ -120,7 +112,7 @@ def _limit(state: ResearcherState, context: Context) -> str:
     task = state.task
     if state.seconds > task.seconds:
         return f"its time of {context.limits.researcher_seconds:g} s was over (researcher_seconds)"
-    reason = allowance_used_up(task, state.spending)
+    reason = total(state.spending).share_used_up(task)
     if reason:
         return reason
     if state.iteration >= context.limits.max_iterations:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...core.accounts.spending import seconds_left
 from ...core.events.call import SilentEvents
 from ...core.records import tool_names
-from ...core.records.branches import BranchUpdate, ResearcherState
 from ...core.records.sources import unopened
+from ...state import BranchUpdate, ResearcherState
 from ...tools.passed import load_servers
 from ...tools.results import results_in
 from ...tools.tool import Meter, ToolContext

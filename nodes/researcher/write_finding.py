@@ -8,16 +8,17 @@ from collections.abc import Collection
 from typing_extensions import override
 
 from ...core.concurrency import Failed
-from ...core.dialogue.transcripts import count_withheld, missing_in, was_cut_off
+from ...core.dialogue.transcripts import (
+    count_withheld,
+    finish_of,
+    missing_in,
+)
 from ...core.errors import ModelFailed, RunFailed
-from ...core.events.call import document
+from ...core.events.blocks import ResearcherPackets
 from ...core.events.log import Emitter
 from ...core.events.packets import (
-    FindingCitedDocuments,
-    FindingDelta,
-    FindingStart,
+    Packet,
     Placement,
-    SectionEnd,
 )
 from ...core.evidence.checking.proof import with_found_citations
 from ...core.evidence.checking.units import report_units
@@ -27,11 +28,11 @@ from ...core.models.ask import Reply
 from ...core.models.repetition import without_loop
 from ...core.models.request import Request
 from ...core.models.resolve import is_small, without_model
-from ...core.records.branches import BranchUpdate, ResearcherState, assignment_of
-from ...core.records.dispute import Dispute
 from ...core.records.research import Finding
+from ...core.records.sources import Dispute
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render_prompt
+from ...state import BranchUpdate, ResearcherState
 from ...tools.results import known_in
 from ..excerpts import keep_excerpts
 from ..turn import NodeRuntime, ResearcherTurn
@@ -49,15 +50,15 @@ class FindingEvents(ContinuedEvents):
     def __init__(self, emitter: Emitter, placement: Placement) -> None:
         """`placement` is that of the researcher's next step."""
         super().__init__(emitter, placement)
-        self.tab = placement.model_copy(update={"sub_turn_index": None})
+        self._packets = ResearcherPackets(placement.model_copy(update={"sub_turn_index": None}))
 
     @override
-    def start(self) -> FindingStart:
-        return FindingStart(placement=self.tab)
+    def start(self) -> Packet:
+        return self._packets.finding_start()
 
     @override
     def show(self, words: str) -> None:
-        self.emit(FindingDelta(placement=self.tab, content=words))
+        self.emit(self._packets.finding_piece(words))
 
 
 async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
@@ -85,7 +86,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     request, reply, declared, disputed = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
     text = without_loop(plain_prose(reply.message.text.strip(), known))
-    was_cut = was_cut_off(reply.message)
+    was_cut = finish_of(reply.message).was_cut_off
     fault = _CUT_OFF if was_cut else ""
     is_by_small_model = is_small("researcher", context)
     if known and not was_cut and not cited_numbers(text, known):
@@ -106,13 +107,10 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     if is_by_small_model and not fault and cited_numbers(text, known):
         text = _with_other_sources(text, await _quoted(request, turn), known)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
-    documents = [document(state.sources[key]) for key in cited]
-    turn.emit(
-        FindingCitedDocuments(placement=turn.tab, cited_docs=documents),
-        SectionEnd(placement=turn.tab),
-    )
+    sources = [state.sources[key] for key in cited]
+    turn.emit(*ResearcherPackets(turn.tab).finding_end(sources))
     return Finding(
-        **assignment_of(state.task),
+        **state.task.assignment,
         text=text,
         sources=tuple(state.numbered),
         ended="partial" if fault else state.ended or "done",

@@ -7,12 +7,12 @@ from dataclasses import replace
 from langchain_core.messages import HumanMessage
 
 from ...core.concurrency import Failed
-from ...core.events.call import activity, iteration_packets, step_started
+from ...core.events.blocks import StepPackets, activity
 from ...core.evidence.citations.markers import without_markers
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
-from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import Iteration, Learning
+from ...state import BranchUpdate, StepState
 from ..step_forms import Judged
 from ..step_turn import StepTurn
 from ..turn import NodeRuntime
@@ -35,7 +35,7 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     turn = StepTurn(replace(state, iteration=1), runtime)
     context = turn.context
     turn.emit(
-        step_started(task.step, turn.tab),
+        StepPackets(turn.tab).start(task.step),
         activity("analyze", task.question, turn.placement, task.step.title),
     )
     form = await turn.in_time(
@@ -79,7 +79,7 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         confidence=score,
         at=context.clock.now().isoformat(timespec="seconds"),
     )
-    turn.emit(*iteration_packets(task.step.id, iteration, learnings, turn.placement))
+    turn.emit(*StepPackets(turn.placement).iteration(task.step.id, iteration, learnings))
     return {
         **update,
         "iterations": [iteration],

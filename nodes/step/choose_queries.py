@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from langchain_core.messages import AnyMessage
 
+from ...core.accounts.spending import total
 from ...core.concurrency import Failed
-from ...core.dialogue.decisions import allowance_used_up
-from ...core.events.call import activity, step_started
+from ...core.events.blocks import StepPackets, activity
 from ...core.records import tool_names
-from ...core.records.branches import PLAN_TIME_OVER, BranchUpdate, StepState
+from ...core.records.plan import PLAN_TIME_OVER
+from ...state import BranchUpdate, StepState
 from ...tools.offer import DOCUMENTS_CALL
 from ...tools.tool import Meter
 from ..step_forms import RecordRound
@@ -25,7 +26,7 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
     task = state.task
     turn = StepTurn(state, runtime)
     if not state.iteration:
-        turn.emit(step_started(task.step, turn.tab))
+        turn.emit(StepPackets(turn.tab).start(task.step))
     reads_first = task.scope.reads_all and not state.iteration
     reason = _limit(state, turn, reads_first=reads_first)
     if reason:
@@ -68,5 +69,5 @@ def _limit(state: StepState, turn: StepTurn, *, reads_first: bool) -> str:
     tool = tool_names.READ_DOCUMENTS if reads_first else searches[0]
     if state.seconds >= task.seconds:
         return PLAN_TIME_OVER
-    reason = allowance_used_up(task, state.spending)
+    reason = total(state.spending).share_used_up(task)
     return reason or Meter.of_task(task, state.spending).used_up(tool)

@@ -7,16 +7,22 @@ from collections.abc import Sequence
 from langchain_core.messages import HumanMessage
 
 from ...core.concurrency import Failed
-from ...core.dialogue.schedule import needed_follow_up
-from ...core.events.call import step_failed
-from ...core.records.branches import BranchUpdate, StepState
-from ...core.records.plan import StepOutcome, Suggestion
+from ...core.events.blocks import StepPackets
+from ...core.records.plan import PlanStep, StepOutcome, Suggestion
 from ...core.writing.forms import Form
-from ..step_turn import StepTurn, close_step
+from ...state import BranchUpdate, StepState
+from ..step_turn import (
+    StepTurn,
+    close_step,
+)
 from ..turn import NodeRuntime
 
 _UNTITLED = "Additional research"
 """Title of a follow-up step without a title."""
+_COMPLETE = 0.7
+"""A step with at least this completeness gets no follow-up."""
+_GOOD = 0.4
+"""A step with at most this quality gets no follow-up, which would build on poor results."""
 
 
 class UpdateStep(Form):
@@ -45,7 +51,7 @@ async def evaluate(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         if not isinstance(with_step, Failed):
             outcome = with_step
         elif with_step.is_late:
-            turn.emit(step_failed(turn.tab, with_step.reason))
+            turn.emit(StepPackets(turn.tab).failure(with_step.reason))
             too_late.append(with_step.reason)
     failures = [*state.failures, *turn.filler.failures, *too_late]
     ended = close_step(state, failures, turn.seconds, turn.emitter, outcome)
@@ -60,7 +66,7 @@ async def _with_follow_up_step(
     The planner fills in a missing title or task.
     """
     task = turn.work.state.task
-    step = needed_follow_up(task.step, outcome, suggestions)
+    step = _needed_follow_up(task.step, outcome, suggestions)
     if step is None or (step.title and step.task):
         return outcome.model_copy(update={"follow_up": step})
     form = await turn.filler.ask_if_possible(
@@ -79,3 +85,16 @@ async def _with_follow_up_step(
     title = step.title or form.title.strip() or _UNTITLED
     follow_up = step.model_copy(update={"title": title, "task": words})
     return outcome.model_copy(update={"follow_up": follow_up})
+
+
+def _needed_follow_up(
+    step: PlanStep, outcome: StepOutcome, suggestions: Sequence[Suggestion]
+) -> Suggestion | None:
+    """Return the first suggestion if the outcome of the step calls for a follow-up, else None."""
+    if outcome.completeness is None or outcome.quality is None or not suggestions:
+        return None
+    # An analysis has no verdict on whether it is complete.
+    is_open = not outcome.is_complete or not step.requires_search
+    if is_open and outcome.completeness < _COMPLETE and outcome.quality > _GOOD:
+        return suggestions[0]
+    return None

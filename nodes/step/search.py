@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...core.events.call import step_failed
-from ...core.records.branches import BranchUpdate, StepState
+from ...core.events.blocks import StepPackets
+from ...state import BranchUpdate, StepState
 from ...tools.search_round import SearchRound
 from ..step_turn import StepTurn
 from ..turn import NodeRuntime
@@ -30,7 +30,7 @@ async def search(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         failures=work.failures,
     )
     for failure in work.failures:
-        turn.emit(step_failed(turn.tab, failure))
+        turn.emit(StepPackets(turn.tab).failure(failure))
     if reason:
         update |= {"is_over": True, "ended": "partial", "reason": reason}
     return update

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...core.concurrency import Failed
-from ...core.events.call import iteration_packets
+from ...core.events.blocks import StepPackets
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
-from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import Iteration, Verdict
+from ...state import BranchUpdate, StepState
 from ...tools.results import results_in
 from ..step_forms import RecordRound
 from ..step_turn import StepTurn
@@ -60,7 +60,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         at=context.clock.now().isoformat(timespec="seconds"),
         verdicts=tuple(verdicts),
     )
-    turn.emit(*iteration_packets(task.step.id, iteration, known, turn.placement))
+    turn.emit(*StepPackets(turn.placement).iteration(task.step.id, iteration, known))
     queries = turn.work.new_queries(filled_in)
     can_search = bool(turn.branch_tools)
     has_nothing_next = not can_search

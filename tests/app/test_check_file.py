@@ -20,7 +20,7 @@ from langgraph.store.memory import InMemoryStore
 from deep_research import Context
 from deep_research.app._foreign_report import read_foreign
 from deep_research.app.check_file import check_file
-from deep_research.core.accounts.ledger import check_account
+from deep_research.core.accounts.ledger import Account
 from deep_research.core.errors import DailyLimitReached
 from deep_research.core.store.pages import Pages
 
@@ -108,10 +108,10 @@ async def test_each_statement_is_checked_against_the_sources_it_cites(
 async def test_the_costs_of_a_check_are_charged_to_the_user_of_the_server(tmp_path: Path) -> None:
     context = judged(documents(tmp_path / "docs"), user_daily_tokens=1)
     account = Pages(InMemoryStore(), "", "alice")
-    await check_account(account, context)
+    await Account(account).check(context)
     await check_file(MARKDOWN.encode(), "r.md", context, account=account)
     with pytest.raises(DailyLimitReached):
-        await check_account(account, context)
+        await Account(account).check(context)
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ from deep_research.core.evidence.citations.rendering import (
 from deep_research.core.evidence.text.sentences import cited_sentences
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.request import Facts
-from deep_research.core.records.dispute import Dispute
 from deep_research.core.records.report import Report
+from deep_research.core.records.sources import Dispute
 from deep_research.core.writing.language import named_language
 
 ENGLISH = labels("en")

@@ -13,9 +13,9 @@ from deep_research.core.evidence.memory.observations import (
     relevance,
 )
 from deep_research.core.evidence.text.similarity import components
-from deep_research.core.records.dispute import Dispute
 from deep_research.core.records.plan import Element, Observation
-from deep_research.core.records.research import merge_by_id
+from deep_research.core.records.sources import Dispute
+from deep_research.state import merge_by_id
 
 LIT = "The light at Harbour Point was lit in 1844 by Ada Moran"
 TALL = "The granite tower of Harbour Point is 38 metres tall"

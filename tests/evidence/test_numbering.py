@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from kit.reports import source_at, streamed
 
 from deep_research.core.evidence.citations.citing import number_finding, number_findings, source_key
-from deep_research.core.records.research import Finding, merge_findings
+from deep_research.core.records.research import Finding
 from deep_research.core.records.sources import Source, merge_sources
+from deep_research.state import merge_findings
 
 KEYS = ["a", "b", "c", "d", "e"]
 LocalFinding = tuple[str, dict[int, str]]

@@ -18,11 +18,11 @@ from langchain_core.messages import (
     SystemMessage,
 )
 
-from deep_research.core.dialogue.transcripts import message_from_chunks
 from deep_research.core.errors import DeepResearchError
 from deep_research.core.events.call import CallEvents
 from deep_research.core.events.log import Emitter
 from deep_research.core.events.packets import Placement
+from deep_research.core.models._chunks import message_from_chunks
 from deep_research.core.models._retries import retry_budget_of
 from deep_research.core.models._role_model import RoleModel
 from deep_research.core.models.abilities import chat_model_for

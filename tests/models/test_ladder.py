@@ -27,7 +27,7 @@ from kit.models import (
 from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
 
-from deep_research.core.dialogue.transcripts import read_calls
+from deep_research.core.dialogue.transcripts import Calls
 from deep_research.core.models.compatible._reply import read_reply
 from deep_research.nodes.clarify import GENERATE_PLAN_SCHEMA
 from deep_research.nodes.plan_steps import MakePlan
@@ -103,7 +103,7 @@ def test_a_call_in_an_unknown_form_is_answered_with_how_to_write_it(text: str) -
         message = read(said)
         assert message.tool_calls == []
         assert message.text == ("" if said == text else "I look first.")
-        [refusal] = read_calls(message, NAMES, ()).refused.values()
+        [refusal] = Calls.read(message, NAMES, ()).refused.values()
         first, *how = refusal.split("\n")
         assert first == "Not run: it was written in a form that is not read"
         assert how[1] == '<tool name="internal_search">{"queries": ["…"], "limit": 1}</tool>'
@@ -116,7 +116,7 @@ def test_a_truncated_call_is_never_run(form: str) -> None:
     for length in range(len(text) + 1):
         message = read(text[:length], finish_reason="length")
         assert message.tool_calls == []
-        assert read_calls(message, NAMES, ()).accepted == ()
+        assert Calls.read(message, NAMES, ()).accepted == ()
 
 
 @given(
@@ -136,7 +136,7 @@ def test_any_text_of_a_model_can_be_parsed(parts: list[str]) -> None:
     "text", [CALL[:-20], f"```json\n{CALL[:9]}", f"So:\n<tool_call>{CALL[:3]}", "open_url(['a"]
 )
 def test_a_truncated_call_is_answered(text: str) -> None:
-    [refusal] = read_calls(read(text, finish_reason="length"), NAMES, ()).refused.values()
+    [refusal] = Calls.read(read(text, finish_reason="length"), NAMES, ()).refused.values()
     assert refusal == "Not run: the message was cut off at the output limit; write less."
 
 
@@ -151,7 +151,7 @@ def test_arguments_that_are_not_an_object_or_end_within_a_string_are_answered(
         f'{{"name": "internal_search", "arguments": {arguments}' + "}" * (arguments[0] != "{")
     )
     assert message.tool_calls == []
-    [refusal] = read_calls(message, NAMES, ()).refused.values()
+    [refusal] = Calls.read(message, NAMES, ()).refused.values()
     assert refusal == "Not run: its arguments are not valid JSON."
 
 
@@ -166,7 +166,7 @@ def test_arguments_that_are_not_an_object_or_end_within_a_string_are_answered(
     ],
 )
 def test_a_call_of_an_unknown_tool_is_answered_with_the_names_of_the_tools(form: str) -> None:
-    [refusal] = read_calls(
+    [refusal] = Calls.read(
         read(form.format('{"name": "nope", "arguments": {}}')), NAMES, ()
     ).refused.values()
     assert "there is no tool 'nope'; the tools are generate_report, internal_search" in refusal
@@ -231,7 +231,7 @@ def test_calls_in_a_text_have_unique_ids() -> None:
     identifiers = [entry["id"] for entry in first.tool_calls]
     assert identifiers == ["call-1", "call-2", "call-3"]
     assert [entry["id"] for entry in second.tool_calls] == identifiers
-    later = read_calls(second, NAMES, set(identifiers[:2]) - {None})  # type: ignore[arg-type]  # none is there
+    later = Calls.read(second, NAMES, taken=set(identifiers[:2]) - {None})  # type: ignore[arg-type]  # none is there
     assert len({entry["id"] for entry in later.message.tool_calls} | {"call-1", "call-2"}) == 5
 
 

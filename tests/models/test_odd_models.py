@@ -33,7 +33,11 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
 
 from deep_research.core.accounts.spending import total
-from deep_research.core.dialogue.transcripts import MOST_GAPS, REASONING, WITHHELD_NOTICE
+from deep_research.core.dialogue.transcripts import (
+    MOST_GAPS,
+    REASONING,
+    withheld_result,
+)
 from deep_research.core.errors import ModelFailed
 from deep_research.core.models.faults import AnswerRefused
 from deep_research.core.writing.write import last_words
@@ -210,7 +214,9 @@ async def test_an_older_result_that_is_refused_is_left_out_of_the_finding_too(
     state = await run.ask()
     last = run.calls("researcher")[-1].messages
     assert every_call_has_one_result(last)
-    is_out = [message.text == WITHHELD_NOTICE for message in last if message.type == "tool"]
+    is_out = [
+        message.text == withheld_result("").text for message in last if message.type == "tool"
+    ]
     assert is_out == [True, False, False], "the last one is that the end was noted"
     assert [type(message).__name__ for message in last[2:6]] == ["AIMessage", "ToolMessage"] * 2
     assert in_order(state)[0].withheld == 1

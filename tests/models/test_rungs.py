@@ -13,7 +13,7 @@ from kit.models import FORM_CLASSES, SCHEMAS, TOOLS, Asked, call, calls
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from deep_research.core.dialogue.conversation import clean_nested
-from deep_research.core.dialogue.transcripts import read_calls
+from deep_research.core.dialogue.transcripts import Calls
 from deep_research.core.models.compatible._reply import read_reply
 from deep_research.core.models.compatible._rungs import RungName, prepare
 from deep_research.core.writing.forms import Form, form_name
@@ -257,7 +257,7 @@ def test_a_plan_passes_each_rung_unchanged(name: RungName, steps: list[dict[str,
     shown = prepare(name, [HumanMessage("q"), written], tools, "any").messages[-1]
     assert isinstance(shown, AIMessage)
     meant = [{key: value for key, value in step.items() if value is not None} for step in steps]
-    decided = read_calls(read_reply(shown, tools), ["make_plan"], ())
+    decided = Calls.read(read_reply(shown, tools), ["make_plan"], ())
     assert [entry.arguments for entry in decided.accepted] == [clean_nested({"steps": meant})]
     assert decided.message.content == ""
     has_words = any(

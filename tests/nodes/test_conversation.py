@@ -31,7 +31,7 @@ from langgraph.types import Command
 
 from deep_research.app._edits import EditRefused
 from deep_research.app.embed import ResearchGraph, thread_config
-from deep_research.core.dialogue.transcripts import findings_without_call, fit_window
+from deep_research.core.dialogue.transcripts import Transcript, fit_window
 from deep_research.core.errors import QuestionRefused
 from deep_research.core.records.report import Report
 from deep_research.core.records.research import Finding
@@ -214,7 +214,7 @@ def test_how_research_ended_is_never_cut_away() -> None:
         id="b", text="", ended="failed", reason="an error stopped it (ValueError)", **fields
     )
     fitted = fit_window(
-        findings_without_call({"a": partial, "b": failed}, []), 10, lambda text, share: ""
+        Transcript([], {"a": partial, "b": failed}).earlier(), 10, lambda text, share: ""
     )
     assert results(fitted) == {
         "a": "(Incomplete: its time was over.)\n",

@@ -11,7 +11,7 @@ from kit.runs import PLAN, QUESTION, Lab, answered, decided, edited, lab, reques
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.core.dialogue.plan_text import read_plan
+from deep_research.core.dialogue.plan_text import PlanText
 from deep_research.core.errors import QuestionRefused
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.nodes.answers import AnswerKind, read_answer, reviewed
@@ -120,7 +120,7 @@ TOLD = "1. No tides\n2. No ferry"
 def test_each_form_of_a_decision_on_the_plan_is_read(
     reply: Command[Any], review: str, steps: tuple[str, ...], comment: str
 ) -> None:
-    plan = reviewed(read_plan(PLAN, 6), read_answer(reply.resume, KINDS, 1000), 6)
+    plan = reviewed(PlanText.read(PLAN).plan(6), read_answer(reply.resume, KINDS, 1000), 6)
     assert (plan.review, plan.steps, plan.comment) == (review, steps, comment)
 
 

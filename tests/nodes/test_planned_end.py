@@ -30,12 +30,15 @@ from kit.runs import QUESTION, HandClock
 from langchain_core.messages import AIMessage, ToolMessage
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
-from deep_research.core.dialogue.plan_text import plan_text, read_steps
-from deep_research.core.dialogue.schedule import restore_skipped, skip_pending
-from deep_research.core.evidence.memory.observations import ResearchMemory, ThreadDisputes
+from deep_research.core.dialogue.plan_text import PlanText, plan_of_steps
+from deep_research.core.evidence.memory.observations import (
+    ResearchMemory,
+    ThreadDisputes,
+)
 from deep_research.core.records.plan import FINAL_CHECK, PlanStep
 from deep_research.core.store.database import RunsLocation
 from deep_research.core.store.pages import page_namespace
+from deep_research.nodes._steps import restore_skipped, skip_pending
 from deep_research.nodes.write_report import write_report
 from deep_research.state import ResearchState
 
@@ -267,14 +270,14 @@ async def test_the_memory_holds_insights_gaps_and_contradictions_and_goes_with_i
 
 
 def read(text: str, most: int = 6) -> list[tuple[str, str, str, bool, tuple[str, ...]]]:
-    steps = read_steps(text, most)
+    steps = PlanText.read(text).typed_steps(most)
     return [
         (step.id, step.title, step.task, step.requires_search, step.depends_on) for step in steps
     ]
 
 
 def test_an_edited_plan_keeps_kinds_and_what_builds_on_what_by_the_numbers_in_it() -> None:
-    edited = plan_text(STEPS).replace("The end", "The verdict").split("\n", 2)
+    edited = plan_of_steps(STEPS).text.replace("The end", "The verdict").split("\n", 2)
     text = "\n".join(["1. The harbour", "   Which ferries sail?", *edited])
     text = text.replace("1. The light", "4. The light").replace("builds on 1", "builds on 4")
     assert read(text) == [

@@ -13,7 +13,7 @@ from kit.runs import QUESTION, HandClock, article
 from kit.web import Web
 
 from deep_research.app.stream import apackets
-from deep_research.core.events.call import activity, wordings_of
+from deep_research.core.events.blocks import activity, wordings_of
 from deep_research.core.events.packets import AnyPacket, Placement
 from deep_research.state import ResearchState
 

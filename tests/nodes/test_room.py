@@ -28,7 +28,7 @@ from kit.runs import (
 )
 from langchain_core.messages import AIMessage
 
-from deep_research.core.accounts.spending import dispatched_now
+from deep_research.core.accounts.spending import Budget
 from deep_research.core.models.ask import StreamedThought
 from deep_research.core.records.research import Spent
 from deep_research.core.settings.limits import Limits
@@ -56,8 +56,8 @@ def test_dispatch_respects_slots_searches_and_tool_calls(
         Limits(max_tool_calls=most),
         Limits(max_tool_calls=most, max_searches=9),
     ):
-        assert dispatched_now(range(5), limits, spending) == [*range(researchers)]
-        in_slots = dispatched_now(range(5), limits, spending, has_slots=True)
+        assert Budget(limits, spending).dispatched_now(range(5)) == [*range(researchers)]
+        in_slots = Budget(limits, spending).dispatched_now(range(5), has_slots=True)
         assert in_slots == [*range(5 if researchers == 3 else researchers)]
 
 

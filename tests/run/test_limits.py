@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from deep_research.core.accounts.spending import limit_reached, shared_task_fields, total
+from deep_research.core.accounts.spending import Budget, total
 from deep_research.core.records.research import NO_RUN, Spent
 from deep_research.core.settings import server_settings
 from deep_research.core.settings.context import ROLES, Context
@@ -82,7 +82,7 @@ def test_spending_is_added_up_over_models_and_tools() -> None:
     ],
 )
 def test_the_reached_limit_is_named(limits: dict[str, Any], seconds: float, words: str) -> None:
-    reached = limit_reached(Limits(**limits), SPENDING, seconds)
+    reached = Budget(Limits(**limits), SPENDING).limit_reached(seconds)
     assert words in reached
     assert bool(reached) == bool(words)
 
@@ -93,7 +93,7 @@ def test_each_researcher_gets_an_equal_part_of_the_remaining_budget() -> None:
     )
 
     def allowed(limits: Limits, researchers: int) -> list[Any]:
-        given = shared_task_fields(NO_RUN, limits, SPENDING, researchers)
+        given = Budget(limits, SPENDING).shared_task_fields(NO_RUN, researchers)
         return [
             given[name]
             for name in ("seconds", "tokens", "searches", "fetches", "tool_calls", "usd")

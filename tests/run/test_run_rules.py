@@ -20,15 +20,15 @@ from langgraph.store.memory import InMemoryStore
 from deep_research.core import errors
 from deep_research.core.concurrency import PerLoop
 from deep_research.core.dialogue.conversation import marked
-from deep_research.core.dialogue.decisions import decide
-from deep_research.core.dialogue.plan_text import read_plan
-from deep_research.core.dialogue.transcripts import read_calls, results_for
-from deep_research.core.events.log import Log, read_log
+from deep_research.core.dialogue.plan_text import PlanText
+from deep_research.core.dialogue.transcripts import Calls
+from deep_research.core.events.log import Log, StoredLog
 from deep_research.core.events.packets import Placement, ReasoningDelta
 from deep_research.core.records.research import Plan, Progress, Run
 from deep_research.core.settings.context import Context
 from deep_research.core.store.pages import Pages
 from deep_research.nodes._facts import facts_of_run
+from deep_research.nodes._orders import decide
 from deep_research.nodes.answers import read_answer, reviewed
 from deep_research.state import ResearchState
 
@@ -57,13 +57,13 @@ def test_every_call_of_a_model_gets_exactly_one_result(
     entries: list[Any], is_cut: bool, taken: set[str], thinks: int, has_findings: bool
 ) -> None:
     message = calls(*entries, **({"finish_reason": "length"} if is_cut else {}))
-    read = read_calls(message, TOOLS, taken)
+    read = Calls.read(message, TOOLS, taken=taken)
     progress = Progress(thinks=thinks, mistakes=thinks)
     order = decide(read, progress, has_findings=has_findings, has_assigned=True)
     given_ids = [entry["id"] for entry in read.message.tool_calls]
     assert len(given_ids) == len(entries)
     assert not taken & set(map(str, given_ids))
-    assert every_call_has_one_result([read.message, *results_for(read.message, order.answers)])
+    assert every_call_has_one_result(read.answered(order.answers))
     assert len(order.tasks) <= 3
     assert {call_id for call_id, _ in order.tasks} == {
         i for i, text in order.answers.items() if not text
@@ -74,7 +74,7 @@ def test_every_call_of_a_model_gets_exactly_one_result(
 
 @given(st.text(max_size=200), st.integers(1, 8))
 def test_a_plan_has_at_least_one_step_and_never_more_than_allowed(text: str, most: int) -> None:
-    plan = read_plan(text, most)
+    plan = PlanText.read(text).plan(most)
     assert 1 <= len(plan.steps) <= most
 
 
@@ -92,7 +92,7 @@ def test_a_plan_has_at_least_one_step_and_never_more_than_allowed(text: str, mos
 def test_the_steps_of_a_plan_are_parsed_in_any_common_format(
     text: str, steps: tuple[str, ...]
 ) -> None:
-    plan = read_plan(text, 6)
+    plan = PlanText.read(text).plan(6)
     assert plan.steps == steps
     assert plan.text == text
 
@@ -180,7 +180,7 @@ async def test_pieces_of_a_thought_are_stored_as_one_but_not_with_those_of_anoth
     await log.flush()
     stored = [
         (packet["placement"]["tab_index"], packet["reasoning"])
-        for packet in await read_log(pages, "q")
+        for packet in await StoredLog(pages, "q").read()
     ]
     assert stored == [(0, "It was lit "), (1, "She kept it."), (0, "in 1844.")]
 

@@ -24,7 +24,7 @@ from kit.wire import (
 )
 from test_wire_habits import first
 
-from deep_research.core.dialogue.transcripts import WITHHELD_NOTICE
+from deep_research.core.dialogue.transcripts import withheld_result
 from deep_research.core.errors import ContentRefused, KeyRefused
 
 POISON = "POISON"
@@ -85,7 +85,7 @@ def poisoned_finding(request: Received) -> Reply:
 
 def again_and_again(request: Received) -> Reply:
     """An orchestrator that hands out one task a round."""
-    rounds = request.prompt.count("Found:") + request.prompt.count(WITHHELD_NOTICE)
+    rounds = request.prompt.count("Found:") + request.prompt.count(withheld_result("").text)
     return hand_out(list(FACTS)[rounds]) if rounds < len(FACTS) else END
 
 
@@ -109,7 +109,7 @@ async def test_a_refused_finding_is_identified_and_left_out_of_later_calls(
         refused = wire.requests("orchestrator" if orchestrator else "writer")
         assert not orchestrator or sum(POISON in request.prompt for request in wire.requests()) == 1
     assert POISON not in refused[-1].prompt
-    assert WITHHELD_NOTICE in refused[-1].prompt
+    assert withheld_result("").text in refused[-1].prompt
     assert found_by(state)["keeper"].is_withheld
     assert (
         "Found, but left out: keeper: the provider of the model refuses" in state.messages[-1].text

@@ -17,7 +17,7 @@ from kit.wire import END, Script, hand_out, search_for, tool_results, wire_lab
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 
-from deep_research.core.dialogue.conversation import marked, words_of_user
+from deep_research.core.dialogue.conversation import Conversation, marked
 from deep_research.core.evidence.text.words import STOP_WORDS
 from deep_research.core.library.library import Library
 from deep_research.core.records.research import Run
@@ -289,7 +289,7 @@ async def test_unseen_words_are_sent_up_to_a_number_of_letters(tmp_path: Path) -
 def test_the_planners_lines_of_a_plan_that_the_user_has_edited_are_not_the_users_words() -> None:
     plan_shown = marked("1. Project Kestrel\n2. Prices", "plan")
     edited = HumanMessage("1. Project Kestrel\n2. Prices of plants")
-    assert words_of_user([HumanMessage("What does it cost?"), plan_shown, edited]) == [
+    assert Conversation([HumanMessage("What does it cost?"), plan_shown, edited]).texts_of_user == [
         "What does it cost?",
         "2. Prices of plants",
     ]

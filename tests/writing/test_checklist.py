@@ -16,7 +16,7 @@ from kit.runs import REPORT, Lab, lab, search
 from langchain_core.language_models import ModelProfile
 
 from deep_research.app.embed import build_graph
-from deep_research.core.dialogue.plan_text import read_plan, split_plan
+from deep_research.core.dialogue.plan_text import PlanText
 from deep_research.core.errors import RateLimited
 from deep_research.nodes.add_to_report import insert_blocks, passage_after, text_blocks
 from deep_research.state import ResearchState
@@ -216,9 +216,9 @@ async def test_an_edited_checklist_is_the_one_that_counts(tmp_path: Path) -> Non
 def test_a_plan_is_split_into_title_steps_and_checklist(
     text: str, title: str, requirements: tuple[str, ...]
 ) -> None:
-    parts = split_plan(text)
-    assert (parts.title, parts.requirements) == (title, requirements)
-    assert read_plan(text, 6).text == text.strip()
+    plan = PlanText.read(text).plan(6)
+    assert (plan.title, plan.requirements) == (title, requirements)
+    assert plan.text == text.strip()
 
 
 LINES = st.sampled_from(

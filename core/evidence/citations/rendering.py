@@ -9,9 +9,8 @@ from types import MappingProxyType
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
 
-from ...records.dispute import Dispute
 from ...records.report import ClaimCheck, Report
-from ...records.sources import Source, in_one_line, safe_link
+from ...records.sources import Dispute, Source, in_one_line, safe_link
 from ..text.words import UNSPACED
 from ._draft import clean_draft
 from .citing import Edit, bracketed, by_number, cited_numbers, known_citations, without_unknown

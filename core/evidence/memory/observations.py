@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from typing import Literal
 
 from ....state import ResearchState
-from ...records.dispute import Dispute, DisputeSubject
 from ...records.plan import FINAL_CHECK, Element, Learning, Observation, ObservationKind
 from ...records.report import Report
-from ...records.sources import Source
+from ...records.sources import Dispute, DisputeSubject, Source
 from ..origin import origin_of
 from ..text.sentences import sentences_of
 from ..text.similarity import components, distinct, grouped, is_same_statement, normalised

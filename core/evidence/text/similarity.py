@@ -11,10 +11,18 @@ from itertools import chain, zip_longest
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
-from ...records.research import Value
-from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, stems, tokens
+from .words import (
+    NEGATIONS,
+    NUMBER_WORDS,
+    QUESTION_WORDS,
+    STOP_WORDS,
+    stem,
+    stems,
+    tokens,
+)
 
 _REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
+Value = TypeVar("Value")
 Item = TypeVar("Item")
 Key = TypeVar("Key")
 _NEAR = 0.8

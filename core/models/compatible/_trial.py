@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from ...dialogue.transcripts import was_cut_off
+from ...dialogue.transcripts import finish_of
 from ..faults import fault_kind, message_of
 from ..wrapping import reasoning_of
 from ._memory import Ability
@@ -84,7 +84,7 @@ async def _ask_for_call(model: BaseChatModel, rung: RungName) -> AIMessage:
         # A higher limit only helps a model that was still thinking.
         has_text = bool(split_thoughts(message.text).text.strip())
         is_thinking = bool(reasoning_of(message)) or not has_text
-        if not was_cut_off(message) or not is_thinking or _has_called(rung, message):
+        if not finish_of(message).was_cut_off or not is_thinking or _has_called(rung, message):
             break
     return message
 

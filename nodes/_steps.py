@@ -5,17 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..records.plan import PlanStep, StepOutcome, Suggestion
-from ..settings.limits import Limits
+from ..core.records.plan import PlanStep, Suggestion
+from ..core.settings.limits import Limits
 
 NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
 """Reason for skipping an analysis step."""
 _DEEPEST_BELOW_ANALYSIS = 2
 """Depth of follow-up steps below an analysis step."""
-_COMPLETE = 0.7
-"""A step with at least this completeness gets no follow-up."""
-_GOOD = 0.4
-"""A step with at most this quality gets no follow-up, which would build on poor results."""
 
 
 def due(steps: Sequence[PlanStep]) -> list[PlanStep]:
@@ -39,19 +35,6 @@ def due(steps: Sequence[PlanStep]) -> list[PlanStep]:
         else:
             hybrid.append(step)
     return independent or hybrid or analyses[:1]
-
-
-def needed_follow_up(
-    step: PlanStep, outcome: StepOutcome, suggestions: Sequence[Suggestion]
-) -> Suggestion | None:
-    """Return the first suggestion if the outcome of the step calls for a follow-up, else None."""
-    if outcome.completeness is None or outcome.quality is None or not suggestions:
-        return None
-    # An analysis has no verdict on whether it is complete.
-    is_open = not outcome.is_complete or not step.requires_search
-    if is_open and outcome.completeness < _COMPLETE and outcome.quality > _GOOD:
-        return suggestions[0]
-    return None
 
 
 def with_follow_up(
