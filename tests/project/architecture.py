@@ -74,6 +74,11 @@ class Module(NamedTuple):
         return self.name.removeprefix("core.").split(".")[0].removesuffix("__init__")
 
     @property
+    def is_room(self) -> bool:
+        """Whether it is a package's own module."""
+        return self.name.rpartition(".")[2] == "__init__"
+
+    @property
     def tree(self) -> ast.Module:
         """Its syntax tree."""
         return _parsed(self.text)
@@ -180,6 +185,51 @@ def private_imports(extra: Path) -> list[str]:
     return [f"{name} imports {target}" for name, target in private]
 
 
+def private_module_imports(module: Module) -> list[str]:
+    """Imports of a room's underscore modules from outside the room."""
+    room = module.name.rpartition(".")[0]
+    complaints = list[str]()
+    for target in imports(module):
+        first, *path = target.split(".")
+        if first != PACKAGE:
+            continue
+        for depth, part in enumerate(path):
+            owner = ".".join(path[:depth])
+            if _is_private(part) and owner != room:
+                complaints.append(f"{module.name} imports {target}")
+    return complaints
+
+
+def unlisted_modules(modules: Iterable[Module]) -> list[str]:
+    """Public modules that the docstring of their room's `__init__` does not list.
+
+    Nodes are public by their names, and engines by the names that users choose them by.
+    """
+    modules = list(modules)
+    named = {*node_names(modules)}
+    rooms = {module.name.removesuffix(".__init__"): module for module in modules if module.is_room}
+    complaints = list[str]()
+    for module in modules:
+        room, _, name = module.name.rpartition(".")
+        if module.is_room or room not in rooms or _is_private(name) or room == "tools.engines":
+            continue
+        if module.name in named:
+            continue
+        if f"`{name}`" not in (ast.get_docstring(rooms[room].tree) or ""):
+            complaints.append(f"{room} does not list {name}")
+    return complaints
+
+
+def re_exports(module: Module) -> list[str]:
+    """Imports by a room's `__init__` from its own modules."""
+    if not module.is_room or module.name == "__init__":
+        return []
+    own = f"{PACKAGE}.{module.name.removesuffix('.__init__')}."
+    return [
+        f"{module.name} imports {target}" for target in imports(module) if target.startswith(own)
+    ]
+
+
 PRIVATE_NAMES = "core.records.langgraph_private"
 """The only module that imports private names of other packages."""
 
@@ -257,7 +307,7 @@ def _may_import(module: Module, target: str) -> bool:
         return bool(first) and first not in LEVELS
     here, there = module.folder, rest[0] if rest and rest[0] in LEVELS else ""
     if there == "nodes" == here:
-        return _is_of_frame(".".join(rest[:2]))
+        return _is_of_frame(".".join(rest[:-1]))
     if not here or there == here:
         return True
     return bool(there) and LEVELS[there] < LEVELS[here]
@@ -311,8 +361,7 @@ def node_names(modules: Iterable[Module]) -> list[str]:
 
 def _is_of_frame(name: str) -> bool:
     """Whether a module in `nodes/` is part of the nodes' frame: their turns, forms and tools."""
-    module = name.removeprefix("nodes.")
-    return module in _FRAME or _is_private(module)
+    return name.removeprefix("nodes.") in _FRAME or _is_private(name.rpartition(".")[2])
 
 
 def misnamed_node(module: Module) -> list[str]:

@@ -24,6 +24,8 @@ CHECKS: list[Check] = [
     architecture.misplaced_prints,
     architecture.absolute_imports,
     architecture.foreign_private_imports,
+    architecture.private_module_imports,
+    architecture.re_exports,
     architecture.vague_name,
     architecture.without_docstring,
 ]
@@ -169,6 +171,13 @@ def test_the_tests_import_no_module_by_its_bare_name() -> None:
             "state",
             "from langgraph.graph.message import _messages_delta_reducer",
         ),
+        (
+            architecture.private_module_imports,
+            "app.embed",
+            "from ..core.library._shelf import Shelf",
+        ),
+        (architecture.private_module_imports, "core.library", "from ._shelf import _size"),
+        (architecture.re_exports, "core.library.__init__", "from .library import Library"),
         (architecture.vague_name, "nodes.utils", ""),
         (architecture.without_docstring, "nodes.plan", "x = 1"),
         (architecture.misnamed_node, "nodes.plan", "def plan(): ...\nasync def write(): ..."),
