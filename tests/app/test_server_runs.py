@@ -43,7 +43,7 @@ def sink() -> Iterator[Sink]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, sink: Sink) -> Iterator[Server]:
-    settings = {
+    settings: dict[str, Any] = {
         "DEEP_RESEARCH_SERVER_TOKENS": USERS,
         "DEEP_RESEARCH_MAX_DOCUMENT_BYTES": "2000000",
         **sink.environment,
