@@ -259,21 +259,31 @@ BEHAVIOUR = read_promises("behaviour", "behaviour")
 FAULTS = read_promises("faults", "fault")
 
 
-def _marks(mark: str) -> Iterator[tuple[Path, str, ast.Call]]:
-    """Yield the marks of this name with file and name of the test, or of the class of tests;
+@cache
+def _marks(mark: str) -> list[tuple[Path, str, ast.Call]]:
+    """Return the marks of this name with file and name of the test, or of the class of tests;
     nothing is executed."""
+    found = list[tuple[Path, str, ast.Call]]()
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        if f".{mark}(" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                for call in (
-                    inner for decorator in node.decorator_list for inner in ast.walk(decorator)
-                ):
-                    if (
-                        isinstance(call, ast.Call)
-                        and isinstance(call.func, ast.Attribute)
-                        and call.func.attr == mark
-                    ):
-                        yield path, node.name, call
+                calls = _calls_in(node.decorator_list)
+                found += [(path, node.name, call) for call in calls if _name_of(call) == mark]
+    return found
+
+
+def _calls_in(decorators: list[ast.expr]) -> Iterator[ast.Call]:
+    for decorator in decorators:
+        for node in ast.walk(decorator):
+            if isinstance(node, ast.Call):
+                yield node
+
+
+def _name_of(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 @cache

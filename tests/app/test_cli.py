@@ -62,30 +62,13 @@ def test_standard_output_gets_only_the_report_and_standard_error_the_progress(de
     assert re.fullmatch(done, lines[-1])
 
 
-def test_a_terminal_takes_an_edited_plan_and_shows_links_and_each_source_once(
-    library: Desk,
-) -> None:
-    options = ("--docs", "docs", "--model", "extractive", "--review-plan")
-    terminal = Terminal(library, "ask", QUESTION, *options)
-    terminal.wait_for("Your answer: ")
-    # A plan is edited as a list of several lines.
-    terminal.write("1. When was the Skerry Light lit?\n2. Where is Port Anlow?\n\n")
+def test_a_terminal_shows_the_report_with_links_and_each_source_once(library: Desk) -> None:
+    terminal = Terminal(library, "resume", "light")
     assert terminal.end() == 0
-    after = terminal.seen.partition("Your answer: ")[2]
-    assert "Port Anlow is the harbour next to the Skerry Light." in after
-    assert "Your answer: " not in after
-    report = terminal.raw[terminal.raw.rindex("\x1b[?25h") :]
     link = (library.docs / "lighthouse.md").as_uri()
-    assert f";{link}\x1b\\" in report
-    assert f"<{link}>" not in report and "## Sources" not in report
-    assert report.count("Skerry Light — lighthouse.md") == 1
-    assert re.search(r"Done: \d sources found, \d read, \d cited; \d+ statements checked: ", report)
-    ident = re.search(r"Run ([0-9a-f]{6})\n", terminal.seen)
-    assert ident and "--yes" in library.call("delete", ident[1]).err
-    assert [
-        library.call(*words).code for words in (("show", ident[1]), ("delete", ident[1], "--yes"))
-    ] == [0, 0]
-    assert library.call("show", ident[1]).code == 2
+    assert f";{link}\x1b\\" in terminal.raw
+    assert f"<{link}>" not in terminal.raw and "## Sources" not in terminal.raw
+    assert terminal.raw.count("Skerry Light — lighthouse.md") == 1
 
 
 def test_programs_read_a_run_as_json(library: Desk) -> None:
@@ -156,13 +139,18 @@ def test_without_a_terminal_a_clarifying_question_waits_for_resume(
     assert "Port Anlow is the harbour next to the Skerry Light." in answered.out
 
 
-def test_on_a_terminal_a_clarifying_question_is_answered_at_the_prompt(desk: Desk) -> None:
+def test_on_a_terminal_a_question_is_answered_and_a_plan_is_edited_at_the_prompt(
+    desk: Desk,
+) -> None:
     report = desk.folder / "report.md"
+    asked = ("ask", "Compare them?", "--docs", "docs", "--model", "extractive", "--review-plan")
     # The report goes to a file, so that a stray character of the prompt would show.
     with report.open("wb") as file:
-        terminal = Terminal(desk, "ask", "Compare them?", "--docs", "docs", stdout=file)
+        terminal = Terminal(desk, *asked, stdout=file)
         terminal.wait_for("Your answer: ")
         terminal.write("\nThe Skerry Light and Port Anlow\n")
+        terminal.wait_for("Is this plan good?")
+        terminal.write("1. When was the Skerry Light lit?\n2. Where is Port Anlow?\n\n")
         assert terminal.end() == 0
     written = report.read_text("utf-8")
     assert written == written.strip() + "\n"
@@ -170,9 +158,20 @@ def test_on_a_terminal_a_clarifying_question_is_answered_at_the_prompt(desk: Des
     assert "Which subject, person, place or document is it about?" in terminal.seen
     assert re.search(r"\d s, \d sources", terminal.seen)
     assert "The Skerry Light and Port Anlow" in terminal.seen.partition("Your answer: ")[2]
+    after = terminal.seen.partition("Is this plan good?")[2]
+    assert "Is this plan good?" not in after
+    assert re.search(r"Done: \d sources found, \d read, \d cited; \d+ statements checked: ", after)
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), (
         "the cursor is shown again"
     )
+    ident = re.search(r"Run ([0-9a-f]{6})\n", terminal.seen)
+    assert ident and "--yes" in desk.call("delete", ident[1]).err
+    plan = json.loads(desk.call("show", ident[1], "--format", "json").out)["plan"]
+    assert plan == ["When was the Skerry Light lit?", "Where is Port Anlow?"]
+    assert [
+        desk.call(*words).code for words in (("show", ident[1]), ("delete", ident[1], "--yes"))
+    ] == [0, 0]
+    assert desk.call("show", ident[1]).code == 2
 
 
 @pytest.mark.fault(51, "R17")

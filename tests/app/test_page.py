@@ -101,11 +101,8 @@ class Reader:
     ) -> Iterator[Any]:
         """A page in a fresh browser context, opened at the address that the server prints."""
         self.said.clear()
-        # Without a graphics card, every picture of an animation is computed.
         context = self.browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme=scheme,
-            reduced_motion="reduce",
+            viewport={"width": width, "height": height}, color_scheme=scheme
         )
         context.set_default_timeout(WAIT)
         context.add_init_script(script)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import langsmith
 import pytest
@@ -126,16 +127,27 @@ async def test_a_run_is_traced_as_one_tree(tmp_path: Path, sink: Sink) -> None:
     assert [thread_id("lab")] == SEEN_FROM
 
 
-def test_the_command_is_traced_with_the_variables_of_langsmith_and_says_so(desk: Desk) -> None:
+def test_the_command_is_traced_with_the_variables_of_langsmith_and_opentelemetry_and_says_so(
+    desk: Desk,
+) -> None:
     question = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs))
-    with tracing_sink() as sink:
-        environment = {**desk.environment, **sink.environment, "LANGCHAIN_TRACING_V2": "true"}
+    with tracing_sink() as sink, tracing_sink() as collector:
+        environment = {
+            **desk.environment,
+            **sink.environment,
+            "LANGCHAIN_TRACING_V2": "true",
+            "LANGSMITH_TRACING_MODE": "hybrid",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+        }
         del environment["LANGSMITH_TRACING"]
         asked = desk.run(*question, env=environment)
-        assert f"Note: {notice_of(sink)}" in asked.err
-        assert notice_of(sink) in asked.out
+        hosts = " and ".join(urlsplit(server.url).netloc for server in (sink, collector))
+        notice = f"Tracing is on: prompts and passages go to {hosts} (project '{PROJECT}')"
+        assert f"Note: {notice}" in asked.err
+        assert notice in asked.out
         [tree] = sink.trees
         assert (tree.name, tree.names("tool")) == ("deep_research", ["internal_search"])
+        assert {request.target for request in collector.requests} == {"/v1/traces"}
 
 
 def test_no_trace_sends_nothing_and_is_kept_with_the_run(desk: Desk, sink: Sink) -> None:
@@ -148,22 +160,28 @@ def test_no_trace_sends_nothing_and_is_kept_with_the_run(desk: Desk, sink: Sink)
     assert f"ok       tracing: {notice_of(sink)}" in desk.call("doctor").out
 
 
-def test_without_a_variable_that_switches_it_on_nothing_is_traced(
-    sink: Sink, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("variables", "hosts"),
+    [
+        ({"TRACING": "true"}, "127.0.0.1:9"),
+        ({"TRACING": "true", "TRACING_MODE": "otel"}, "127.0.0.1:7"),
+        ({"TRACING": "true", "TRACING_MODE": "hybrid"}, "127.0.0.1:9 and 127.0.0.1:7"),
+        ({}, ""),
+    ],
+)
+def test_the_notice_names_each_host_that_gets_traces(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], hosts: str
 ) -> None:
-    assert traced_to() == notice_of(sink).partition("go to ")[2]
     monkeypatch.delenv("LANGSMITH_TRACING")
+    given = {"ENDPOINT": "http://127.0.0.1:9", "PROJECT": PROJECT, **variables}
+    for name, value in given.items():
+        monkeypatch.setenv(f"LANGSMITH_{name}", value)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:7")
     get_env_var.cache_clear()  # type: ignore[attr-defined]  # overloads hide the cache
-    assert traced_to() == ""
-
-
-def test_opentelemetry_receives_the_traces_if_its_variables_are_set(desk: Desk) -> None:
-    with tracing_sink() as sink:
-        otel = {"LANGSMITH_TRACING_MODE": "otel", "OTEL_EXPORTER_OTLP_ENDPOINT": sink.url}
-        question = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs))
-        asked = desk.run(*question, env={**desk.environment, "LANGSMITH_TRACING": "true", **otel})
-        assert f"prompts and passages go to {sink.url[7:]} (project 'default')" in asked.err
-        assert {request.target for request in sink.requests} == {"/v1/traces"}
+    try:
+        assert traced_to() == (f"{hosts} (project '{PROJECT}')" if hosts else "")
+    finally:
+        get_env_var.cache_clear()  # type: ignore[attr-defined]  # overloads hide the cache
 
 
 @pytest.mark.parametrize("is_node", [False, True])

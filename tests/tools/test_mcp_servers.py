@@ -18,6 +18,7 @@ from kit.runs import REPORT, lab, results, search
 from mcp.server.fastmcp import FastMCP
 
 from deep_research.core.errors import UnknownSetting
+from deep_research.state import ResearchState
 
 
 def search_letters(query: str) -> list[dict[str, str]]:
@@ -67,16 +68,18 @@ async def test_documents_of_a_server_are_cited_by_title_address_and_date_as_a_re
     with served(letters_server()) as url:
         connection: Any = {"transport": "streamable_http", "url": url}
         [letters] = await MultiServerMCPClient({"letters": connection}).get_tools()
-        searched = search("Skerry Light"), {"retrievers": [letters]}, "document"
-        called = (
-            calls(call("letters_search_letters", query="Skerry Light")),
-            {"mcp": {"letters": letters_process(tmp_path)}},
-            "web",
+        ways: tuple[tuple[Any, dict[str, Any], str], ...] = (
+            (search("Skerry Light"), {"retrievers": [letters]}, "document"),
+            (
+                calls(call("letters_search_letters", query="Skerry Light")),
+                {"mcp": {"letters": letters_process(tmp_path)}},
+                "web",
+            ),
         )
-        states = []
-        for act, given, kind in (searched, called):
-            settings: dict[str, Any] = {"docs": (), "engines": (), **given}
-            run = lab(tmp_path, researcher=[act, REPORT, written], writer=[written], **settings)
+        states = list[tuple[ResearchState, str]]()
+        for act, settings, kind in ways:
+            given = {"docs": (), "engines": (), **settings}
+            run = lab(tmp_path, researcher=[act, REPORT, written], writer=[written], **given)
             states.append((await run.ask(), kind))
     for state, kind in states:
         assert state.report is not None
