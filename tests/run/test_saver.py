@@ -74,7 +74,7 @@ async def test_pruning_drops_dead_branches_and_keeps_the_latest_state_or_deletes
     assert before.findings.keys() <= state.findings.keys()
 
 
-@pytest.mark.fault(38, logs="WARNING core.accounts.spending")
+@pytest.mark.fault(38, logs="WARNING core.accounts.ledger")
 async def test_a_run_with_a_locked_database_stops_and_can_be_resumed(tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.sqlite") as database:
         other = connected(tmp_path)
