@@ -332,20 +332,20 @@ def test_apparent_code_and_links_protect_no_markers(text: str) -> None:
 
 
 @pytest.mark.behaviour("O-66")
-def test_row_8_a_double_bracket_may_be_split_between_its_closers() -> None:
+def test_a_double_bracket_may_be_split_between_its_closers() -> None:
     stream = CitationStream(NUMBERS)
     pieces = [piece for token in ("Text [[", "1", "]", "] here.") for piece in stream.feed(token)]
     assert pieces == ["Text", " ", Cited(1, "one", True), " here."]
 
 
 @pytest.mark.behaviour("O-66")
-def test_row_27_a_number_of_twenty_digits_is_a_number() -> None:
+def test_a_number_of_twenty_digits_is_a_number() -> None:
     assert streamed(f"[{10**19}]", {10**19: "long"}) == Streamed(f"[{10**19}]", {10**19: "long"}, 0)
     assert streamed(f"[{10**20}]", {10**20: "longer"}) == Streamed("", {}, 1)
 
 
 @pytest.mark.behaviour("O-66")
-def test_row_25_held_text_is_flushed_once() -> None:
+def test_held_text_is_flushed_once() -> None:
     stream = CitationStream(NUMBERS)
     assert stream.feed("a [") == ["a"]
     assert stream.finish() == [" ["]
@@ -353,7 +353,7 @@ def test_row_25_held_text_is_flushed_once() -> None:
 
 
 @pytest.mark.behaviour("O-66")
-def test_row_26_a_source_that_is_added_later_is_cited_from_then_on() -> None:
+def test_a_source_that_is_added_later_is_cited_from_then_on() -> None:
     numbers: dict[int, str] = {}
     stream = CitationStream(numbers)
     assert stream.feed("a [1] b") == ["a b"]

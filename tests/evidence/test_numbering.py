@@ -89,7 +89,7 @@ def test_local_numbers_become_the_threads(
 
 @pytest.mark.fault("R14")
 @pytest.mark.behaviour("O-66", "O-69")
-def test_row_c8_an_unknown_local_number_never_becomes_the_number_of_a_source() -> None:
+def test_an_unknown_local_number_never_becomes_the_number_of_a_source() -> None:
     finding = number_finding("[25] and [2], [25, 2].", {25: "z"}, {"p": 1, "q": 2})
     assert finding == ("[3] and, [3].", {"p": 1, "q": 2, "z": 3}, 2)
 

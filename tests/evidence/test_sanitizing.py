@@ -156,7 +156,7 @@ def external(document: bytes) -> set[str]:
 
 # The property tests below sanitize each injection; whole runs use a few of them.
 FEW = [
-    pytest.param(number, marks=pytest.mark.slow) if number % 12 else number
+    pytest.param(number, marks=pytest.mark.slow) if number % 20 else number
     for number in range(len(INJECTIONS))
 ]
 

@@ -145,6 +145,8 @@ PLAIN = {tool_names.GENERATE_PLAN, tool_names.GENERATE_REPORT, tool_names.REWRIT
 class RoleModel(ScriptedChatModel):
     """Answers for one role; what is asked for in other forms takes nothing away from its script."""
 
+    chunk_characters: int = 60
+    """Putting many small chunks together would take longer than all else in a run."""
     role: Role
 
     @override
@@ -386,7 +388,10 @@ def written(folder: Path, files: dict[str, str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         stem, _, suffix = name.rpartition("_")
-        (folder / f"{stem}.{suffix}").write_text(text, "utf-8")
+        path = folder / f"{stem}.{suffix}"
+        # A file that is written again would be indexed again.
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
     return folder
 
 

@@ -123,7 +123,7 @@ def test_a_report_begins_with_the_answer_and_cites_the_documents_that_are_needed
     "question",
     questions("old-before", "old-word-de", "old-edition", "version-archive-de", outdated=True),
 )
-def test_the_version_that_is_asked_for_is_told_before_any_other(
+def test_the_requested_version_is_quoted_before_any_other(
     answers: dict[str, Answer], question: dict[str, Any]
 ) -> None:
     text = answers[question["id"]].report.text

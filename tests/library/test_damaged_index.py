@@ -19,7 +19,7 @@ from deep_research.core.library.library import Library
 AT_ONCE = 6
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def long_text(papers: Papers) -> None:
     (papers.docs / "long.txt").write_text(LONG)
 
@@ -55,6 +55,7 @@ def another_version(file: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("long_text")
 @pytest.mark.parametrize("damage", [no_database, broken_pages])
 @pytest.mark.parametrize("is_shared", [True, False])
 def test_many_searches_at_once_over_a_damaged_index_find_what_there_is(
@@ -68,6 +69,7 @@ def test_many_searches_at_once_over_a_damaged_index_find_what_there_is(
         assert list(threads.map(hits, libraries)) == [expected] * AT_ONCE
 
 
+@pytest.mark.usefixtures("long_text")
 @pytest.mark.parametrize("damage", [no_database, another_version])
 def test_an_index_that_cannot_be_used_is_rebuilt_even_beside_a_half_built_one(
     papers: Papers, damage: Callable[[Path], None]

@@ -216,7 +216,7 @@ def test_a_folder_that_was_swapped_for_a_link_is_not_read(papers: Papers, tmp_pa
 def test_a_long_document_is_searched_to_its_end(papers: Papers) -> None:
     last = "The crane of Velm stands in the east."
     page = column(60, 780, ["The mole was built of granite from the quarry."] * 50)
-    (papers.docs / "long.pdf").write_bytes(drawn(*[page] * 100, column(60, 780, [last])))
+    (papers.docs / "long.pdf").write_bytes(drawn(*[page] * 40, column(60, 780, [last])))
     library = papers.library(parse_seconds=300)
     status = library.refresh()
     assert (status.shortened, status.left_out) == ((), ())

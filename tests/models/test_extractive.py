@@ -107,7 +107,7 @@ def test_tasks_are_assigned_three_at_a_time_until_all_have_findings() -> None:
     assert tasks(facts._replace(findings=(*found, TaskFinding(last[0], "")))) == []
 
 
-def test_a_task_that_was_assigned_in_vain_is_given_up() -> None:
+def test_a_task_without_results_is_given_up_after_a_few_tries() -> None:
     facts, tried = Facts(request=QUESTION), list[str]()
     while open_tasks := tasks(facts._replace(tried=tuple(tried))):
         tried += open_tasks

@@ -119,7 +119,7 @@ BROKEN = [
         *((fail(status, words), ModelFailed, "; set tool_calls to schema") for status, words in NO_TOOLS),
     ],
 )  # fmt: skip
-async def test_a_lasting_failure_is_told_by_its_words(
+async def test_a_permanent_failure_is_recognised_by_its_message(
     monkeypatch: Patch, reply: Reply, kind: Any, words: str
 ) -> None:
     error = await error_of(reply, monkeypatch)

@@ -59,43 +59,34 @@ def opening(text: str) -> str:
     return next(block for block in text.split("\n\n") if not block.startswith("#"))
 
 
+TOWN = {
+    **CITIES,
+    "yard_md": STAFF,
+    "prices_md": PRICES,
+    "minutes_md": MINUTES,
+    "bikes_md": RECORDS,
+    "lamps_md": LAMPS,
+    "beijing_md": BEIJING,
+    "orders_csv": ORDERS,
+}
+"""One folder for many questions: indexing it anew would take longer than the answer."""
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the documents of `TOWN` and their index."""
+    return tmp_path_factory.mktemp("town")
+
+
 @pytest.mark.fault(50)
 @pytest.mark.parametrize(
     ("question", "files", "expected"),
     [
-        ("How many inhabitants does Oslo have? Use bullet points.", CITIES, "717,710"),
         ("Wie viele Einwohner hat Oslo? Bitte mit Quellenangabe.", STAEDTE, "717.710"),
         (
             "How many people does Arvo Robotics employ, and who leads Tarn?",
             COMPANY,
             "212 people. [1]",
-        ),
-        (
-            "Where does Per Moen live?",
-            {"staff_md": STAFF},
-            "Per Moen is the cook. [1] He lives in Velm. [1]",
-        ),
-        (
-            "When did Per Moen join the yard?",
-            {"staff_md": STAFF},
-            "He joined the yard in 2016. [1]",
-        ),
-        (
-            "How much is a full service?",
-            {"prices_md": PRICES, "minutes_md": MINUTES},
-            "| Item | Price | Source |\n| --- | --- | --- |\n| Full service | 1,790 | [",
-        ),
-        ("What is the payload of the Terne?", {"bikes_md": RECORDS}, "Payload: 180 kg"),
-        (
-            "In which colours do the lamps of Tarn come?",
-            {"lamps_md": LAMPS},
-            "come in: moss green [1]",
-        ),
-        ("中国的首都是哪里？", {"beijing_md": BEIJING}, "北京是中国的首都。 [1]"),
-        (
-            "To which city was order KX-004712 sent?",
-            {"orders_csv": ORDERS},
-            "| KX-004712 | Tarn | 95.50 | [1] |",
         ),
     ],
 )
@@ -103,6 +94,29 @@ def test_a_question_is_answered_in_the_first_lines(
     tmp_path: Path, question: str, files: dict[str, str], expected: str
 ) -> None:
     assert expected in opening(ask(tmp_path, question, "orchestrated", **files))
+
+
+@pytest.mark.fault(50)
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How many inhabitants does Oslo have? Use bullet points.", "717,710"),
+        ("Where does Per Moen live?", "Per Moen is the cook. [1] He lives in Velm. [1]"),
+        ("When did Per Moen join the yard?", "He joined the yard in 2016. [1]"),
+        (
+            "How much is a full service?",
+            "| Item | Price | Source |\n| --- | --- | --- |\n| Full service | 1,790 | [",
+        ),
+        ("What is the payload of the Terne?", "Payload: 180 kg"),
+        ("In which colours do the lamps of Tarn come?", "come in: moss green [1]"),
+        ("中国的首都是哪里？", "北京是中国的首都。 [1]"),
+        ("To which city was order KX-004712 sent?", "| KX-004712 | Tarn | 95.50 | [1] |"),
+    ],
+)
+def test_a_question_about_one_of_many_documents_is_answered_in_the_first_lines(
+    town: Path, question: str, expected: str
+) -> None:
+    assert expected in opening(ask(town, question, "orchestrated", **TOWN))
 
 
 @BOTH
@@ -182,11 +196,14 @@ def test_no_sentence_occurs_twice_and_documents_that_differ_in_one_word_are_both
         ("Write about Arvo Robotics: its halls, its robots, its years.", 620),
     ],
 )
-def test_an_answer_keeps_to_the_usual_length(tmp_path: Path, request_text: str, most: int) -> None:
+def test_an_answer_keeps_to_the_usual_length(
+    tmp_path_factory: pytest.TempPathFactory, request_text: str, most: int
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "halls"
     halls = " ".join(
         f"Hall {n} of Arvo Robotics was built by Mira Tolonen in {1900 + n}." for n in range(90)
     )
-    assert 10 < len(ask(tmp_path, request_text, halls_md=f"# Halls\n\n{halls}\n").split()) <= most
+    assert 10 < len(ask(folder, request_text, halls_md=f"# Halls\n\n{halls}\n").split()) <= most
 
 
 @pytest.mark.parametrize(

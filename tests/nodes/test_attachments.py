@@ -26,6 +26,7 @@ from langgraph.types import Command
 from deep_research.app._loops import hand_over
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
 from deep_research.app.words import STRATEGIES
+from deep_research.app._loops import hand_over
 from deep_research.core.settings.context import Context
 
 PDF = {"type": "file", "data": packed(TARIFF)}
@@ -86,7 +87,9 @@ def graph(request: pytest.FixtureRequest, tmp_path: Path) -> ResearchGraph:
     return build_graph(request.param, checkpointer=tmp_path / "database" / "runs.sqlite")
 
 
-@pytest.mark.parametrize("graph", STRATEGIES, indirect=True)
+@pytest.mark.parametrize(
+    "graph", ["orchestrated", pytest.param("planned", marks=pytest.mark.slow)], indirect=True
+)
 @pytest.mark.fault("R32", logs="WARNING core.reading.documents.pool")
 async def test_files_are_cited_or_named_and_go_with_their_thread_and_a_copy_has_its_own(
     graph: ResearchGraph, tmp_path: Path
@@ -135,7 +138,9 @@ async def test_files_are_cited_or_named_and_go_with_their_thread_and_a_copy_has_
 
 def test_each_shape_of_a_file_is_read_and_not_kept_without_a_thread(tmp_path: Path) -> None:
     question = "What is the mooring fee at Brannock Pier?"
-    state = build_graph().invoke(asked(question, *SHAPES.values()), context=context(tmp_path))
+    state = build_graph("planned").invoke(
+        asked(question, *SHAPES.values()), context=context(tmp_path)
+    )
     assert "47 crowns a night" in text(state)
     [first, *_] = state["messages"]
     assert first.content == question

@@ -160,7 +160,7 @@ def test_every_method_that_touches_the_saver_runs_on_the_savers_loop(name: str) 
 
 
 @pytest.mark.parametrize("paused", ["", "clarification", "plan"])
-async def test_a_word_to_a_stopped_run_goes_on_although_it_was_paused_before(
+async def test_a_message_resumes_a_stopped_run_that_was_paused_before(
     tmp_path: Path, paused: str
 ) -> None:
     clarifier = ["Which light?"] if paused == "clarification" else None
@@ -188,7 +188,7 @@ async def test_a_refused_question_leaves_nothing_in_the_thread(tmp_path: Path) -
     for refused, reason in (
         ("x" * 61, "61 characters; at most 60.*question_characters"),
         ("  ", "empty"),
-        (asked("", *FILES[:2]), r"The message has no .*tariff\.pdf, berths\.csv: "),
+        (asked("", FILES[1]), r"The message has no .*berths\.csv: "),
     ):
         with pytest.raises(QuestionRefused, match=reason):
             await run.ask(refused)
@@ -205,7 +205,7 @@ async def test_a_finding_that_is_cut_off_is_partial(tmp_path: Path) -> None:
     assert (finding.ended, "finding_tokens" in finding.reason) == ("partial", True)
 
 
-def test_how_research_ended_is_never_cut_away() -> None:
+def test_the_reason_why_research_ended_is_never_truncated() -> None:
     fields: dict[str, Any] = {"question_id": "old", "task": "t", "cycle": 0, "position": 0}
     partial = Finding(
         id="a", text="cited [1]. " * 300, ended="partial", reason="its time was over", **fields

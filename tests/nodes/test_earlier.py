@@ -160,15 +160,21 @@ async def test_pages_of_other_users_and_of_denied_domains_stay_hidden(
     assert (await own.ask()).sources
 
 
-@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("planned", "orchestrated"),
+        pytest.param("orchestrated", "planned", marks=pytest.mark.slow),
+    ],
+)
 def test_what_a_run_has_read_is_searched_and_cited_until_the_run_is_deleted(
-    tmp_path: Path, strategy: str
+    tmp_path: Path, first: str, second: str
 ) -> None:
     desk = desk_in(tmp_path)
     assert desk.call("search", "Skerry Light").out == ""
     assert (
         desk.call(
-            "ask", QUESTION, "--docs", str(desk.docs), "--thread", "first", "--strategy", strategy
+            "ask", QUESTION, "--docs", str(desk.docs), "--thread", "first", "--strategy", first
         ).code
         == 0
     )
@@ -177,7 +183,7 @@ def test_what_a_run_has_read_is_searched_and_cited_until_the_run_is_deleted(
     # The files are deleted; their texts stay stored.
     for file in desk.docs.iterdir():
         file.unlink()
-    asked = desk.call("ask", QUESTION, *ALONE, "--thread", "second", "--strategy", strategy)
+    asked = desk.call("ask", QUESTION, *ALONE, "--thread", "second", "--strategy", second)
     assert asked.code == 0 and "lit for the first time in 1844. [1]" in asked.out
     assert (
         f"[1]: <{(desk.docs / 'lighthouse.md').as_uri()}>" in asked.out

@@ -258,7 +258,7 @@ def done(run: PlannedLab) -> dict[str, tuple[str, str]]:
 
 @pytest.mark.behaviour("A-62")
 @pytest.mark.parametrize("before", [[], [step("word0x")]])
-async def test_a_thought_over_nothing_is_skipped(
+async def test_an_analysis_without_learnings_is_skipped(
     tmp_path: Path, before: list[dict[str, Any]]
 ) -> None:
     unheard_of = lambda asked: {"queries": [WORDS[asked.number]]}  # noqa: E731 - a rule
@@ -277,7 +277,7 @@ async def test_a_thought_over_nothing_is_skipped(
 @pytest.mark.parametrize(
     ("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)]
 )
-async def test_a_sure_thought_is_noted(
+async def test_a_confident_analysis_is_recorded_as_an_insight(
     tmp_path: Path, covered: int, of: int, confidence: float, times: int
 ) -> None:
     task = " ".join(WORDS[:of])

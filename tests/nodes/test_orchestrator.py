@@ -111,7 +111,7 @@ async def test_when_the_clock_is_over_the_round_is_completed_and_the_report_forc
 
 
 @pytest.mark.behaviour("O-26", "O-27")
-async def test_silence_first_leads_to_the_plans_steps_and_later_to_the_report(
+async def test_a_silent_orchestrator_researches_the_plan_first_and_then_writes_the_report(
     tmp_path: Path,
 ) -> None:
     script = ["I would rather talk.", "Still talking.", "Enough, I think."]
@@ -132,7 +132,7 @@ async def test_silence_first_leads_to_the_plans_steps_and_later_to_the_report(
 
 
 @pytest.mark.behaviour("O-28", "O-30")
-async def test_report_wins_over_thought_thought_over_research_and_that_is_done_beside_unknown_tools(
+async def test_a_report_call_wins_over_a_thought_a_thought_over_research_and_unknown_tools_are_answered(
     tmp_path: Path,
 ) -> None:
     both = calls(

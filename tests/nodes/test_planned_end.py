@@ -210,7 +210,7 @@ def test_the_report_is_written_by_the_node_of_both_strategies() -> None:
         ),
     ],
 )
-async def test_at_the_limit_no_step_is_begun_and_the_last_packet_says_how_and_when_the_run_ended(
+async def test_at_the_limit_no_step_starts_and_the_last_packet_says_how_and_when_the_run_ended(
     tmp_path: Path, seconds: float, reason: str
 ) -> None:
     clock = HandClock()
@@ -290,7 +290,7 @@ def test_an_edited_plan_keeps_kinds_and_what_builds_on_what_by_the_numbers_in_it
     assert read(bare, 2) == [("1", "Tides", "Tides", True, ()), ("2", "Winds", "Winds", False, ())]
 
 
-def test_what_a_limit_left_undone_is_pending_again_when_it_holds_no_more() -> None:
+def test_steps_left_undone_by_a_limit_are_pending_again_once_it_is_raised() -> None:
     undone = skip_pending(STEPS, "the limit", searches_only=True)
     assert [step.status for step in undone] == ["skipped", "skipped", "pending"]
     assert restore_skipped(undone, "the limit") == STEPS
@@ -298,7 +298,7 @@ def test_what_a_limit_left_undone_is_pending_again_when_it_holds_no_more() -> No
 
 
 @pytest.mark.parametrize("limit", ["max_searches", "max_tool_calls"])
-async def test_a_limit_of_searches_leaves_thought_alone(tmp_path: Path, limit: str) -> None:
+async def test_a_limit_of_searches_does_not_limit_analyses(tmp_path: Path, limit: str) -> None:
     steps = plan(step("Skerry Light"), step("Port Anlow"), step("Judge", search=False))
     run, state = await finished(
         tmp_path, {"make_plan": steps}, limits={limit: 2, "max_parallel_researchers": 1}

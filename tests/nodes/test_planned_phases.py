@@ -178,7 +178,7 @@ async def test_every_step_is_begun_at_most_once_and_ends_in_a_final_status(tmp_p
 
 
 @pytest.mark.behaviour("A-19")
-async def test_a_hybrid_step_is_given_its_parents_thoughts_once(tmp_path: Path) -> None:
+async def test_a_step_gets_the_conclusions_of_its_parent_once(tmp_path: Path) -> None:
     thought, foreign = "Who made the lamp is not said.", "The ferry has no name."
     hybrid = {**step(KEEPER, after=(1,)), "description": "Finds the keeper."}
     verdicts = of_task(
@@ -206,7 +206,7 @@ async def test_a_hybrid_step_is_given_its_parents_thoughts_once(tmp_path: Path) 
 
 
 @pytest.mark.behaviour("A-24", "A-28")
-async def test_a_plan_of_thoughts_alone_is_given_a_search_for_the_question(tmp_path: Path) -> None:
+async def test_a_plan_without_searches_gets_a_search_for_the_question(tmp_path: Path) -> None:
     run, state = await finished(tmp_path, {"make_plan": plan(COMPARED, WEIGHED)})
     assert statuses(state) == {"1": "completed", "2": "completed", "3": "completed"}
     assert run.begun == ["3", "1", "2"]

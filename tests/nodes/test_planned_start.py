@@ -188,7 +188,7 @@ async def test_a_failed_orientation_is_reported_and_research_goes_on(
         lambda _: {"summary": " "},
     ],
 )
-async def test_without_a_summary_the_users_words_stand_in(tmp_path: Path, rule: Rule) -> None:
+async def test_without_a_summary_the_users_own_words_are_used(tmp_path: Path, rule: Rule) -> None:
     run, _ = await finished(tmp_path, {"generate_plan": lambda _: ASK, "record_summary": rule})
     state = await run.ask("The old one.")
     assert state.report

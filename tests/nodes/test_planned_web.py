@@ -131,7 +131,7 @@ async def test_what_a_query_quotes_of_the_users_documents_is_not_sent(
 
 @pytest.mark.behaviour("A-38", "A-49", "A-84")
 @pytest.mark.parametrize("broken", [["one"], ["one", "two"]])
-async def test_a_failed_page_or_search_costs_itself(
+async def test_a_failed_page_or_search_costs_nothing_else(
     tmp_path: Path, api: SearchApi, web: Web, broken: list[str]
 ) -> None:
     finds(api, web, QUERY, "one")

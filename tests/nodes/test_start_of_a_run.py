@@ -44,7 +44,7 @@ async def test_a_run_with_nothing_to_search_is_refused_with_the_settings_that_he
 
 
 @pytest.mark.behaviour("O-05", "O-06")
-async def test_only_the_setting_and_a_clarification_that_was_the_last_word_spare_the_next(
+async def test_only_the_setting_or_an_answered_clarification_skips_the_next_one(
     tmp_path: Path,
 ) -> None:
     assert (await lab(tmp_path, clarifier=[], clarify="off").ask()).report
@@ -229,7 +229,9 @@ async def test_a_system_message_becomes_house_rules_behind_those_of_the_settings
         ("plan_reply", "approved", "orchestrate"),
     ],
 )
-def test_where_a_message_enters(entry: Any, review: Any, next_node: str) -> None:
+def test_each_kind_of_message_enters_the_graph_at_its_node(
+    entry: Any, review: Any, next_node: str
+) -> None:
     plan = Plan(text="1. a", steps=("a",), review=review) if review else None
     run = Run(
         id="q",

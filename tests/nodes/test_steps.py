@@ -169,7 +169,7 @@ def of_words(covered: int, of: int, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)]
 )
-async def test_only_what_is_sure_is_noted_and_changes_the_plan(
+async def test_only_confident_results_are_recorded_and_change_the_plan(
     tmp_path: Path, covered: int, of: int, confidence: float, times: int
 ) -> None:
     rules = of_words(

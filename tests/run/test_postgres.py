@@ -4,6 +4,7 @@ thread."""
 from __future__ import annotations
 
 import asyncio
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from langgraph.types import Command
 from langgraph_sdk.errors import NotFoundError
 
 from deep_research.app.embed import build_graph, thread_id
+from deep_research.core import store
 from deep_research.core.errors import NotSaved, StateUnreadable, ThreadBusy
 from deep_research.core.store.database import RunsLocation
 from deep_research.core.store.lease import EXPIRY_SECONDS
@@ -112,13 +114,15 @@ def test_an_unusable_database_is_reported_in_a_line_without_the_password(
         assert not any(secret in ended.err for secret in (PASSWORD, password, "Traceback"))
 
 
-def test_the_error_names_the_extra_if_psycopg_is_missing(desk: Desk) -> None:
-    (desk.folder / "psycopg.py").write_text("raise ImportError")
-    environment = {**desk.environment, "PYTHONPATH": str(desk.folder)}
-    ended = desk.run(
-        "runs",
-        env={**environment, "DEEP_RESEARCH_DATABASE": "postgresql://research@127.0.0.1/runs"},
-    )
+def test_the_error_names_the_extra_if_psycopg_is_missing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As in a process that has imported neither of them, and cannot import psycopg.
+    module = "deep_research.core.store.postgres"
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.delattr(store, "postgres", raising=False)
+    ended = desk.call("runs", DEEP_RESEARCH_DATABASE="postgresql://research@127.0.0.1/runs")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(
         "Error: DEEP_RESEARCH_DATABASE names a PostgreSQL database, which needs psycopg"

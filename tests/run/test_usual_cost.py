@@ -115,7 +115,7 @@ async def test_runs_of_another_kind_and_those_without_a_plan_or_a_model_call_do_
     assert await usual_cost_of(ben, finished("next", 0).run, CONTEXT) is None
 
 
-async def test_runs_recorded_at_bad86816_count() -> None:
+async def test_runs_recorded_by_an_earlier_version_count() -> None:
     pages = Pages(InMemoryStore(), "thread", "ada")
     model = MODEL._llm_type
     figures = {

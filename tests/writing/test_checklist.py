@@ -107,7 +107,7 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
     assert run.all_used()
 
 
-async def test_what_the_findings_hold_already_is_added_without_a_search(tmp_path: Path) -> None:
+async def test_facts_already_in_the_findings_are_added_without_a_search(tmp_path: Path) -> None:
     found = {"grades": [{"number": 2, "verdict": "not answered", "is_found": True}]}
     researcher = [search("Skerry Light", "Ada Moran"), REPORT, f"It was lit in 1844. [1] {ADDED}"]
     writer = adding(after=2, is_continued=True, text=ADDED)
@@ -165,7 +165,7 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
     ],
     ids=["no rounds", "no searches left", "searched in vain", "unreadable grades", "no checklist"],
 )
-async def test_no_round_starts_if_barred_or_in_vain(
+async def test_no_extra_round_starts_if_it_is_disabled_or_cannot_succeed(
     tmp_path: Path, grades: Any, settings: Any, noted: Any
 ) -> None:
     run = checklist_lab(tmp_path, *grades, **settings)

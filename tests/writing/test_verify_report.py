@@ -305,7 +305,7 @@ async def test_nothing_is_checked_if_the_check_is_off(tmp_path: Path) -> None:
     assert not {"report_revised", "report_audited"} & {*run.types()} and not run.calls("verifier")
 
 
-async def test_the_files_of_a_folder_count_once_but_for_those_that_name_their_publisher(
+async def test_files_of_a_folder_count_as_one_source_unless_they_name_their_publisher(
     tmp_path: Path,
 ) -> None:
     story = (
@@ -394,7 +394,9 @@ async def test_a_judge_that_fails_its_trial_supports_nothing(
     assert kept["judges"] == (not verdict)
 
 
-async def test_what_no_source_says_is_marked_though_the_judge_is_untrusted(tried: Wires) -> None:
+async def test_a_figure_that_no_source_states_is_marked_even_if_the_judge_is_not_trusted(
+    tried: Wires,
+) -> None:
     with tried() as wire:
         wrong = "The Skerry Light was lit for the first time in 1866. [1]"
         wire.script.update(verifier=judge("supported"), writer=lambda _: say(wrong))

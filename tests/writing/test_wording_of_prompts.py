@@ -51,7 +51,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("planned", "Where was the keeper of the Skerry Light born? Cite your sources."),
     ],
 )
-def test_no_wording_of_a_prompt_is_an_interface(
+def test_rewording_a_prompt_changes_no_behaviour(
     copy: Path, tmp_path: Path, strategy: str, question: str
 ) -> None:
     desk = Desk(tmp_path)

@@ -260,7 +260,7 @@ class CappedWriter:
         return calls(text=text, finish_reason="length" if self.position < len(WHOLE) else "stop")
 
 
-async def test_a_report_of_many_short_answers_has_no_seam_and_is_replayed_as_it_is_stored(
+async def test_a_report_joined_from_short_answers_reads_as_one_text_and_is_replayed_as_stored(
     tmp_path: Path,
 ) -> None:
     writer = CappedWriter()
