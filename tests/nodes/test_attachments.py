@@ -25,8 +25,6 @@ from langgraph.types import Command
 
 from deep_research.app._loops import hand_over
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
-from deep_research.app.words import STRATEGIES
-from deep_research.app._loops import hand_over
 from deep_research.core.settings.context import Context
 
 PDF = {"type": "file", "data": packed(TARIFF)}
