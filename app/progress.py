@@ -102,7 +102,8 @@ class ProgressView(ABC):
         if self.title and not isinstance(packet, packets.ChatHeartbeat):
             self.print(self.title)
             self.title = ""
-        # A quick answer takes no hints: it makes no decisions after its only search.
+        # Hints typed meanwhile reach researchers and steps only: a quick answer, which has neither,
+        # makes no decisions after its only search.
         if isinstance(packet, packets.ResearchAgentTitle | packets.StepStarted):
             self.is_researching = True
         elif is_report_start(packet):

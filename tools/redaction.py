@@ -194,7 +194,8 @@ def _redact(
 
     `sent`: letters of the unseen words sent so far, by word; those of this query are added.
     """
-    # All three are indices of characters.
+    # All three are indices of characters. Pieces may overlap, and a piece of known words keeps its
+    # characters even if an overlapping one is dropped.
     kept = set[int]()
     dropped_private = set[int]()
     dropped_unseen = set[int]()

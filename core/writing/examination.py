@@ -651,7 +651,7 @@ class Examination:
         if faults:
             rewrites = await self._accepted_rewrites(faults)
             self._text = _with_rewrites(rewrites, self._text)
-        # A cell's head may be corrected but not its label.
+        # A correction by code, such as of a cell's head, changes units too: they are judged anew.
         await self._judge(self._units(), self._judge_calls_left)
 
     async def _accepted_rewrites(self, faults: Sequence[Fault]) -> list[Fault]:
