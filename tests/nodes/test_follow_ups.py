@@ -73,7 +73,7 @@ def always_further(**more: Any) -> Rule:
     return judge
 
 
-@pytest.mark.behaviour("A-29", "A-53")
+@pytest.mark.behaviour("A-53")
 async def test_a_step_is_followed_up_if_much_is_missing_and_what_is_there_is_good(
     tmp_path: Path,
 ) -> None:
@@ -98,7 +98,7 @@ async def test_a_step_is_followed_up_if_much_is_missing_and_what_is_there_is_goo
     assert ids(state) == ["1", "1.1", "2", "3", "4", "5"]
 
 
-@pytest.mark.behaviour("A-53")
+@pytest.mark.behaviour("A-29")
 async def test_no_follow_up_repeats_the_title_or_the_task_of_an_ancestor(tmp_path: Path) -> None:
     # Each step gets a follow-up, which then suggests what its parent, or itself, already did.
     keeper, harbour = suggestion("Keeper", "Tralee keeper"), suggestion("Harbour", "ferry harbour")
