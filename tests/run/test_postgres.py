@@ -118,10 +118,10 @@ def test_the_error_names_the_extra_if_psycopg_is_missing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As in a process that has imported neither of them, and cannot import psycopg.
-    module = "deep_research.core.store.postgres"
+    module = "deep_research.core.store._postgres"
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, module, raising=False)
-    monkeypatch.delattr(store, "postgres", raising=False)
+    monkeypatch.delattr(store, "_postgres", raising=False)
     ended = desk.call("runs", DEEP_RESEARCH_DATABASE="postgresql://research@127.0.0.1/runs")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(

@@ -152,6 +152,7 @@ async def test_if_duckduckgo_blocks_wikipedia_is_searched_and_the_notes_say_so(
     )
 
 
+@pytest.mark.parametrize("how", BLOCKS)
 async def test_each_way_in_which_duckduckgo_blocks_is_recognized(
     monkeypatch: Patch, how: str
 ) -> None:
