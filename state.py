@@ -214,6 +214,25 @@ class StateUpdate(TypedDict, total=False):
     report: Report | None
 
 
+def channels_reset() -> StateUpdate:
+    """Return the update that resets the channels of one question, when the next one starts.
+
+    All others keep their values for the whole thread.
+    """
+    return StateUpdate(
+        plan=None,
+        progress=Progress(),
+        transcript=Overwrite([]),
+        tasks=[],
+        spending=Overwrite({}),
+        brief=Brief(),
+        steps=[],
+        outcomes=Overwrite({}),
+        draft=None,
+        report=None,
+    )
+
+
 class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
     """The input of a run."""
 

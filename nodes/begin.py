@@ -11,7 +11,6 @@ from dataclasses import replace
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
-from langgraph.types import Overwrite
 
 from ..core.accounts.ledger import Account
 from ..core.dialogue.conversation import (
@@ -29,14 +28,13 @@ from ..core.library.attachments import INCOMING, message_words, take_files
 from ..core.library.library import Library, LibraryStatus
 from ..core.models.resolve import check_models, load_models, quotes_only, settings_of
 from ..core.reading.web_page import WebReader
-from ..core.records.report import Brief
-from ..core.records.research import Entry, Progress, Run, Scope, Strategy
+from ..core.records.research import Entry, Run, Scope, Strategy
 from ..core.records.sources import Attached
 from ..core.settings.context import ROLES, Context
 from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
 from ..core.writing.language import check_language, decide_language
-from ..state import ResearchState, StateUpdate
+from ..state import ResearchState, StateUpdate, channels_reset
 from ..tools.offer import check_tools, search_scope
 from ..tools.passed import load_servers
 from ..tools.redaction import note_user
@@ -176,20 +174,7 @@ async def _start(
         not_read=tuple(file.not_read for file in status.left_out[:_NAMED_IN_NOTICES]),
     )
     await note_user(Pages.of_node(runtime.store, run.id), messages, run)
-    return StateUpdate(
-        messages=_changed(messages, drop),
-        run=run,
-        plan=None,
-        progress=Progress(),
-        transcript=Overwrite([]),
-        tasks=[],
-        spending=Overwrite({}),
-        brief=Brief(),
-        steps=[],
-        outcomes=Overwrite({}),
-        draft=None,
-        report=None,
-    )
+    return {"messages": _changed(messages, drop), "run": run, **channels_reset()}
 
 
 def _document_notices(status: LibraryStatus, attached: LibraryStatus) -> list[str]:
