@@ -39,7 +39,7 @@ def answers(index: Index, words: list[str]) -> list[object]:
         ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.data(), st.lists(WORDS, min_size=2, max_size=12), WORDS, st.integers(1, 6))
 def test_the_order_of_indexing_does_not_change_what_is_found(
     data: st.DataObject, texts: list[list[str]], query: list[str], most: int
@@ -87,7 +87,7 @@ QUERIES = st.one_of(
 def test_no_query_is_a_syntax_error(papers: Papers) -> None:
     library = papers.indexed()
 
-    @settings(max_examples=150)
+    @settings(max_examples=60)
     @given(QUERIES)
     def search(query: str) -> None:
         assert isinstance(library.search(query, 5), list)
