@@ -37,7 +37,7 @@ from deep_research.core.evidence.checking.quantities import plain_figures
 from deep_research.core.writing._judging import JudgeUnits
 from deep_research.core.writing.examination import RewriteSentences
 from deep_research.core.writing.forms import Form, form_name, form_schema
-from deep_research.nodes.control import GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
+from deep_research.nodes._control import GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from deep_research.nodes.cross_check import RecordContradictions
 from deep_research.nodes.digest import UpdatePlan
 from deep_research.nodes.orchestrate import RESEARCH_AGENT_SCHEMA
