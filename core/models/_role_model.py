@@ -25,6 +25,7 @@ from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, as_broken_off, finish_o
 from ..errors import ModelFailed, log_failure
 from ..events.call import CallEvents
 from ..events.tracing import untraced
+from ..evidence.text.similarity import SHORTEST_LOOP, loop_start
 from ..records.research import Spent
 from ..records.sources import text_hash
 from ..settings.context import Context, Role
@@ -36,7 +37,6 @@ from ._quirks import ModelTraits
 from ._retries import RetryBudget, has_content
 from ._wrapping import AnswerPart, Assembly, WrappingChatModel, reasoning_of
 from .extractive.chat import ExtractiveChatModel
-from .repetition import SHORTEST_LOOP, loop_start
 from .request import Request, pending_calls
 from .resolve import (
     EXTRACTIVE,

@@ -24,8 +24,8 @@ from ...core.evidence.checking.proof import with_found_citations
 from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
+from ...core.evidence.text.similarity import without_loop
 from ...core.models.ask import Reply
-from ...core.models.repetition import without_loop
 from ...core.models.request import Request
 from ...core.models.resolve import is_small, without_model
 from ...core.records.research import Finding
