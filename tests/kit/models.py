@@ -44,7 +44,7 @@ from deep_research.nodes.orchestrate import RESEARCH_AGENT_SCHEMA
 from deep_research.nodes.plan_steps import MakePlan
 from deep_research.nodes.step.analyze import RecordAnalysis
 from deep_research.nodes.step.evaluate import UpdateStep
-from deep_research.nodes.step_forms import RecordRound
+from deep_research.nodes.step_turn import RecordRound
 from deep_research.nodes.summarize import RecordSummary
 from deep_research.tools.tool import tool_schema
 

@@ -31,7 +31,7 @@ from deep_research.core.dialogue.transcripts import Calls
 from deep_research.core.models._reply import read_reply
 from deep_research.nodes.clarify import GENERATE_PLAN_SCHEMA
 from deep_research.nodes.plan_steps import MakePlan
-from deep_research.nodes.step_forms import RecordRound
+from deep_research.nodes.step_turn import RecordRound
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 PIECES = (
