@@ -41,7 +41,6 @@ from ..core.store.pages import AttachedFiles, Pages
 from ..graph.drawable import DrawableGraph
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
-from ..nodes.answers import END_RUN
 from ._edits import check_nothing_is_lost, read_values
 from ._loops import aiterate, background_loop, hand_over, iterate, wait_for
 from .words import GRAPHS, STRATEGY_KEY, check_strategy
@@ -55,6 +54,8 @@ _PARENT_TASK, _PARENT_SAVER, _PARENT_RUNTIME = (
 )
 """Config keys under which LangGraph describes a nested graph's parent; its server also sets the one
 of the saver."""
+_END_RUN = {"action": "end"}
+"""Answer that ends a run, whatever the question was."""
 NOT_WAITING = (
     'goto "__end__" closes a run that is waiting for an answer, but this run is not waiting.'
 )
@@ -77,7 +78,7 @@ class LeasedGraph(DrawableGraph):
             # LangGraph by itself would ask the pending question again.
             if not (await self.aget_state(config or {})).interrupts:
                 raise QuestionRefused(NOT_WAITING)
-            input = replace(input, goto=(), resume=END_RUN)
+            input = replace(input, goto=(), resume=_END_RUN)
         input, config, clear = await self._without_files(input, config, settings.get("context"))
         is_traceable = self._is_traced(config, settings.get("context"))
         stream_config = config

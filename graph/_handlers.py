@@ -21,12 +21,13 @@ from ..core.events.blocks import ResearcherPackets, StepPackets
 from ..core.events.log import Emitter
 from ..core.events.packets import Placement
 from ..core.models.resolve import settings_of
+from ..core.records.plan import StepTask
 from ..core.records.research import Action, Task
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.report import Delivery, unchecked
-from ..nodes.excerpts import failed_branch, keep_excerpts
-from ..nodes.step_turn import close_step
+from ..nodes.researcher.write_finding import keep_excerpts
+from ..nodes.step_turn import close_step, emit_end
 from ..state import BranchUpdate, ResearcherState, ResearchState, StateUpdate, StepState
 
 
@@ -65,7 +66,14 @@ async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Li
     The others continue.
     """
     task = state["task"]
-    finding = failed_branch(task, _reason(error), Emitter.of_node(task.question_id))
+    finding = task.failed("failed", _reason(error))
+    emitter = Emitter.of_node(task.question_id)
+    if isinstance(task, StepTask):
+        emitter.emit(StepPackets(Placement.of(task)).failure(finding.reason))
+        emit_end(emitter, finding, task)
+    else:
+        packets = ResearcherPackets(Placement.of(task))
+        emitter.emit(packets.failure(finding.reason), *packets.finding(finding.text, []))
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 

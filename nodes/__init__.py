@@ -8,11 +8,8 @@ the nodes of the two subgraphs; `graph/` wires them.
 Nodes import no other node, only their frame:
 
 - `turn`: one execution of a node: its settings, state, packets and costs
-- `step_turn`: the same for a step of a plan, with what is known and learned there
-- `step_forms`: the forms that models fill in on the results of a step
-- `control`: tools of researchers that need no context: thinking, ending, calculating
-- `excerpts`: findings of researchers and steps that failed
-- `answers`: the pause for the user, and their answer
+- `step_turn`: the same for a step of a plan, with what is known and learned there, and the forms
+  that models fill in on its results
 - `usual_cost`: what finished runs have cost
 
 Read `begin` first, the entry, then `orchestrate` (a model decides what is researched next) or

@@ -7,7 +7,7 @@ from langchain_core.messages import HumanMessage
 from ..core.dialogue.conversation import mark_of
 from ..core.models.resolve import settings_of
 from ..state import ResearchState, StateUpdate
-from .answers import end_run, pause_for_answer, request
+from ._answers import end_run, pause_for_answer, request
 from .turn import NodeRuntime
 
 # Clients show these beside their buttons; the question itself is in the previous message.

@@ -39,7 +39,7 @@ from ..tools.offer import check_tools, search_scope
 from ..tools.passed import load_servers
 from ..tools.redaction import note_user
 from ..tools.run_engines import choose_engines
-from .answers import UserDecision, reviewed
+from ._answers import UserDecision, reviewed
 
 _MAX_PROGRESS_PACKETS = 100
 """Maximum number of indexing progress packets."""

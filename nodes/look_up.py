@@ -17,7 +17,7 @@ from ..core.writing.basis import SourcePassage
 from ..state import ResearchState, StateUpdate, StepState
 from ..tools.redaction import addresses_in
 from ..tools.results import JOINT, Result, results_in
-from ..tools.search_round import SearchRound
+from ..tools.use import SearchRound
 from .turn import NodeRuntime, Turn, begin_turn
 
 _LOOK_UP = "look-up"

@@ -33,8 +33,8 @@ from ..state import ResearchState, StateUpdate
 from ..tools.offer import DECISION_TOKENS
 from ..tools.passed import load_servers, passed_tools
 from ..tools.tool import tool_schema
+from ._control import THINK_TOOL_SCHEMA
 from ._orders import MOST_ANALYSES, Order, decide
-from .control import THINK_TOOL_SCHEMA
 from .turn import NodeRuntime, Turn, begin_turn
 
 _OF_PLAN = "plan-"

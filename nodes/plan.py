@@ -12,7 +12,7 @@ from ..core.events.packets import Packet, Placement
 from ..core.writing.write import ContinuedEvents, ask_for_prose
 from ..prompts import render_prompt
 from ..state import ResearchState, StateUpdate
-from .answers import offer_plan
+from ._answers import offer_plan
 from .turn import NodeRuntime, begin_turn
 
 

@@ -19,7 +19,7 @@ from ..core.records.plan import PlanStep
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from .answers import offer_plan
+from ._answers import offer_plan
 from .turn import NodeRuntime, Turn, begin_turn
 
 

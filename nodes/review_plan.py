@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 
 from ..core.models.resolve import is_extractive, settings_of
 from ..state import ResearchState, StateUpdate
-from .answers import NO_COMMENT, end_run, pause_for_answer, request, reviewed
+from ._answers import NO_COMMENT, end_run, pause_for_answer, request, reviewed
 from .turn import NodeRuntime
 
 _ONLY_LISTS = (

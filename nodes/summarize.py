@@ -13,8 +13,7 @@ from ..core.writing.forms import Filler, Form
 from ..state import ResearchState, StateUpdate, StepState
 from ..tools.redaction import addresses_in
 from ..tools.use import keep
-from .step_forms import RecordRound
-from .step_turn import StepWork, finding_of
+from .step_turn import RecordRound, StepWork, finding_of
 from .turn import NodeRuntime, Turn, begin_turn
 
 _NAMED_PAGES = "0"

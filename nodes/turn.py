@@ -43,10 +43,10 @@ from ..tools.redaction import note_user
 from ..tools.results import shortener, shrunk
 from ..tools.tool import Meter, Outcome, ToolContext
 from ..tools.use import TimeLimit, action_of, shown_use, use_tool
+from ._control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from ._disputes import declared_disputes
 from ._facts import facts_of_researcher, facts_of_run
 from ._knowledge import as_learned, as_sources
-from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 
 Value = TypeVar("Value")
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}

@@ -8,9 +8,9 @@ Public modules; read `tool` first, then `use`:
 
 - `tool`: arguments, context, allowance and outcome of a tool call
 - `offer`: which tools a role may call, and what a question may search
-- `use`: runs tools within their limits, stores what they find, and reads pages outside of runs
+- `use`: runs tools within their limits, one by one or as a round of searches, stores what they
+  find, and reads pages outside of runs
 - `results`: formats results for models, and reads them back
-- `search_round`: one round of searches of a step
 - `redaction`: what the user has said, and which words of a query may be sent
 - `passed`: tools, retrievers and MCP servers that an app passes in
 - `engine`: interface, results and failures of search engines

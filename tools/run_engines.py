@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -20,7 +21,6 @@ from ..core.concurrency import PerLoop
 from ..core.errors import SearchRefused, UnknownSetting, log_failure
 from ..core.settings.context import Context, Engine, engine_name
 from ..core.settings.installed import ENGINES, is_dotted
-from . import engines
 from .engine import (
     EngineBlocked,
     EngineBusy,
@@ -47,10 +47,11 @@ def _built_in() -> dict[str, Callable[[Context], SearchEngine]]:
     """Return the classes of the engines in `tools/engines`, each in a file with the engine's
     name."""
     classes: dict[str, Callable[[Context], SearchEngine]] = {}
-    for file in iter_modules(engines.__path__):
+    folder = Path(__file__).with_name("engines")
+    for file in iter_modules([str(folder)]):
         if file.name.startswith("_"):
             continue
-        module = import_module(f"{engines.__name__}.{file.name}")
+        module = import_module(f".engines.{file.name}", __package__)
         for value in vars(module).values():
             if isinstance(value, type) and getattr(value, "name", "") == file.name:
                 classes[file.name] = value

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from ...core.errors import DeepResearchError, UserMistake
 from ...core.events.tracing import traced_to
-from ...core.library.outlines import DocumentOutline, outline_documents
+from ...core.library.library import DocumentOutline, Library
 from ...core.models.resolve import is_extractive
 from ...core.records.research import Depth, Strategy
 from ...core.settings.context import ROLES, Context, engine_name
@@ -43,7 +43,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
     has_model = True
     fault = ""
     try:
-        for root in outline_documents(context):
+        for root in Library(context).outlines():
             files += root.files
             outlines += root.documents
         chosen = (*choose_engines(context), *fallback_engines(context))

@@ -7,9 +7,8 @@ linked to the ones before) and the replacement of misspelt words in queries.
 
 Public modules:
 
-- `library`: searches, reads and lists the documents, and brings their indexes up to date. Start
-  here.
+- `library`: searches, reads, outlines and lists the documents, and brings their indexes up to
+  date. Start here.
 - `attachments`: files attached to messages.
 - `earlier`: pages that the user's earlier runs have read.
-- `outlines`: titles and headings of documents, without an index.
 """

@@ -1,26 +1,30 @@
-"""The user's documents: all folders and files of `docs`, searched, read and listed for prompts.
+"""The user's documents: all folders and files of `docs`, searched, read, outlined, and listed for
+prompts.
 
 Every method blocks on files and SQLite; async callers wrap it in `asyncio.to_thread`.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cached_property, partial
 from itertools import chain
 from math import log
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from ...prompts import fence
 from ..errors import DocumentsUnreadable
 from ..evidence.text.similarity import distinct, grouped, rarity, without_repeated
 from ..evidence.text.words import DRAFT_WORDS, GENERIC_WORDS, STOP_WORDS, sought_words, stem, tokens
+from ..reading.documents.records import Unreadable
 from ..records.sources import DOCUMENT_SCHEME, Source
 from ..settings.context import Context
 from ._candidates import LibraryPassage, terms_of
-from ._folder import PICTURE, PICTURES, LeftOut
+from ._folder import PICTURE, PICTURES, FoundFile, LeftOut, read_file, scan_folder
 from ._index import Root, open_roots, unreadable
 from ._index_file import IndexedFile
 from ._index_search import PER_DOCUMENT, WORD, IndexReader, spread
@@ -57,6 +61,11 @@ _LIST_CHARACTERS = 8000
 """Maximum length of the list of documents in characters; above that, folders are listed instead."""
 _TITLE_CHARACTERS = 120
 """Maximum characters of a title."""
+_OUTLINE_FILES, _OUTLINED, _OUTLINE_BYTES = 200, 12, 200_000
+"""Limits of an outline in each folder: files considered, documents outlined, and bytes of a file
+that is read."""
+_HEADING = re.compile(r"^#{1,3} +(.{4,60}?)[ #]*$", re.MULTILINE)
+_MARKDOWN = (".md", ".markdown")
 
 Result = TypeVar("Result")
 
@@ -86,6 +95,22 @@ class LibraryDocument(NamedTuple):
     text: str
 
 
+class DocumentOutline(NamedTuple):
+    """A document's title and headings."""
+
+    title: str
+    headings: tuple[str, ...]
+
+
+class RootOutline(NamedTuple):
+    """What a folder or file of `docs` contains."""
+
+    files: int
+    """Number of files that can be searched."""
+    documents: tuple[DocumentOutline, ...]
+    """Outlines of some of them, Markdown first."""
+
+
 class Library:
     """The user's documents, as set for a run; may be used from several threads."""
 
@@ -101,6 +126,16 @@ class Library:
     def check_documents(self) -> None:
         """Raise `DocumentsUnreadable` if a folder or file of `docs` is missing or unsupported."""
         list(open_roots(self._context))
+
+    def outlines(self) -> Iterator[RootOutline]:
+        """Yield the outline of each folder and file of `docs`, read from the files without an
+        index.
+
+        Raises `DocumentsUnreadable`, and `OSError` if a folder cannot be listed.
+        """
+        for root in open_roots(self._context):
+            found = scan_folder(root.path, self._context.limits.max_document_bytes).files
+            yield RootOutline(len(found), tuple(_outlines(root, found)))
 
     def refresh(self, on_progress: Callable[[int, int], None] | None = None) -> LibraryStatus:
         """Index new and changed files.
@@ -256,6 +291,24 @@ class Library:
             in_force_from=found.valid_from if is_to_come else "",
             read_at=read_at,
         )
+
+
+def _outlines(root: Root, files: Sequence[FoundFile]) -> Iterator[DocumentOutline]:
+    """Yield the outlines of some files, Markdown first; other files have no headings, and their
+    name as the title."""
+    first = sorted(
+        files[:_OUTLINE_FILES], key=lambda file: not file.path.lower().endswith(_MARKDOWN)
+    )
+    for file in first[:_OUTLINED]:
+        headings = list[str]()
+        if file.path.lower().endswith(_MARKDOWN) and file.size <= _OUTLINE_BYTES:
+            with suppress(Unreadable):
+                text = read_file(root.path, file, _OUTLINE_BYTES).decode("utf-8", "replace")
+                headings = [heading.strip("*_` ") for heading in _HEADING.findall(text)]
+        if not headings:
+            name = Path(file.path or root.name).stem
+            headings = [re.sub(r"[_-]+", " ", name).strip()]
+        yield DocumentOutline(headings[0], tuple(headings[1:]))
 
 
 def _with_pictures_counted(unread: Iterable[LeftOut]) -> list[LeftOut]:

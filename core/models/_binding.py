@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
-from .faults import ToolsUnbound
+from ._faults import ToolsUnbound
 
 # Class names instead of classes, whose packages may not be installed and are slow to import.
 _TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI"})

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ..dialogue.conversation import clean_nested
-from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
+from ._faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
 _LENGTH_REASONS = ("max_tokens", "model_length")
 """Other names that servers use for the finish reason `length`."""

@@ -24,8 +24,8 @@ from ..dialogue.transcripts import REASONING
 from ..settings.network import trusted_certificates
 from ._chunks import message_from_chunks
 from ._deltas import MOST_BYTES, Deltas, as_chunk, parse_answer, sse_data
+from ._faults import BROKE_OFF, AnswerBroken, AnswerRefused
 from ._quirks import OUTPUT_LIMITS, ModelTraits, adapt, room_in, traits_in
-from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
 _RAW_RESPONSE = {"X-Stainless-Raw-Response": "true"}
 """Header that makes OpenAI's client return raw responses."""

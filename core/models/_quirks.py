@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from ..dialogue.transcripts import REASONING
-from .faults import fault_kind, message_of
+from ._faults import fault_kind, message_of
 
 Payload = dict[str, Any]
 """The body of a request."""

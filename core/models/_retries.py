@@ -15,8 +15,8 @@ from langgraph.runtime import RunControl, get_runtime
 
 from ..concurrency import PerLoop
 from ..settings.limits import Limits
-from .faults import asks_to_wait, fault_kind, is_transient, retry_after, retry_reason
-from .wrapping import reasoning_of
+from ._faults import asks_to_wait, fault_kind, is_transient, retry_after, retry_reason
+from ._wrapping import reasoning_of
 
 _FIRST_WAIT = 0.5
 """Seconds before the first retry, plus up to 50 % jitter; doubled for each further retry."""

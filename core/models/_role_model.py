@@ -25,23 +25,18 @@ from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, as_broken_off, finish_o
 from ..errors import ModelFailed, log_failure
 from ..events.call import CallEvents
 from ..events.tracing import untraced
+from ..evidence.text.similarity import SHORTEST_LOOP, loop_start
 from ..records.research import Spent
 from ..records.sources import text_hash
 from ..settings.context import Context, Role
 from ..settings.network import is_loopback
 from ._binding import bind_call
 from ._deltas import plausible_counts
+from ._faults import AnswerSilent, PromptCut, broken_off, is_transient, retry_reason
 from ._quirks import ModelTraits
 from ._retries import RetryBudget, has_content
+from ._wrapping import AnswerPart, Assembly, WrappingChatModel, reasoning_of
 from .extractive.chat import ExtractiveChatModel
-from .faults import (
-    AnswerSilent,
-    PromptCut,
-    broken_off,
-    is_transient,
-    retry_reason,
-)
-from .repetition import SHORTEST_LOOP, loop_start
 from .request import Request, pending_calls
 from .resolve import (
     EXTRACTIVE,
@@ -52,7 +47,6 @@ from .resolve import (
     profile_of,
     resolve_model,
 )
-from .wrapping import AnswerPart, Assembly, WrappingChatModel, reasoning_of
 
 logger = logging.getLogger(__name__)
 

@@ -11,11 +11,11 @@ from ..errors import UserMistake, log_failure
 from ..events.call import CallEvents
 from ..events.packets import Activity
 from ..settings.context import Context, Role
+from ._compatible import CompatibleChatModel
+from ._faults import explain
 from ._quirks import describe_traits
 from ._retries import RetryBudget, retry_budget_of
 from ._role_model import RoleModel
-from .compatible.chat import CompatibleChatModel
-from .faults import explain
 from .request import Request
 from .resolve import CHOOSE_MODEL, is_extractive, is_named, profile_of, resolve_model
 

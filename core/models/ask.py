@@ -27,12 +27,12 @@ from ..evidence.citations.rendering import read_body
 from ..masking import Secrets
 from ..records import tool_names
 from ..settings.context import Context
+from ._faults import AnswerRefused, FaultKind, explain, fault_kind
 from ._retries import RetryBudget, retry_budget_of
+from ._wrapping import AnswerPart, WrappingChatModel
 from .abilities import chat_model_for
-from .faults import AnswerRefused, FaultKind, explain, fault_kind
 from .request import Request
 from .resolve import is_named, profile_of
-from .wrapping import AnswerPart, WrappingChatModel
 
 logger = logging.getLogger(__name__)
 

@@ -28,8 +28,8 @@ from ..records.research import Spent
 from ..settings.context import ROLES, Context, Price, Role
 from ..settings.network import usable_proxy
 from ..settings.server_settings import UserSettings
+from ._faults import host_in
 from .extractive.chat import ExtractiveChatModel
-from .faults import host_in
 
 _OPENAI = "openai:"
 _OPENAI_URL = "https://api.openai.com/v1"

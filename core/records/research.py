@@ -196,6 +196,10 @@ class Task(Assignment):
         """The fields of its `Finding` that come from it."""
         return {**self.model_dump(include=set(Assignment.model_fields)), "task": self.text}
 
+    def failed(self, ended: Ending, reason: str) -> Finding:
+        """Return a finding without text, for research that failed for this reason."""
+        return Finding(**self.assignment, text="", ended=ended, reason=reason, failures=(reason,))
+
 
 class Plan(Record):
     """The research plan."""

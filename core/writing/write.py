@@ -24,11 +24,11 @@ from ..evidence.checking.proof import Known, with_found_citations
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import plain_prose
 from ..evidence.text.sentences import cited_sentences
+from ..evidence.text.similarity import without_loop
 from ..models.ask import Reply, ask_model
-from ..models.compatible.thoughts import split_thoughts
-from ..models.repetition import without_loop
 from ..models.request import Request
 from ..models.resolve import is_small, without_model
+from ..models.thoughts import split_thoughts
 from ..settings.context import Context, Role
 from ..store.pages import Pages
 from ._continuation import Continuation, join_continuation

@@ -22,8 +22,8 @@ from ...state import BranchUpdate, ResearcherState
 from ...tools.offer import DOCUMENTS_CALL
 from ...tools.passed import load_servers
 from ...tools.results import shrunk
-from ..control import calculated
 from ..turn import NodeRuntime, ResearcherTurn
+from ._calculations import calculated
 from ._next_action import choose_action
 
 _MOST_SHRINKS = 2

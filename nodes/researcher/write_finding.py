@@ -24,23 +24,27 @@ from ...core.evidence.checking.proof import with_found_citations
 from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
+from ...core.evidence.text.similarity import without_loop
 from ...core.models.ask import Reply
-from ...core.models.repetition import without_loop
 from ...core.models.request import Request
 from ...core.models.resolve import is_small, without_model
-from ...core.records.research import Finding
+from ...core.records.research import Ending, Finding
 from ...core.records.sources import Dispute
+from ...core.store.pages import Pages
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render_prompt
 from ...state import BranchUpdate, ResearcherState
-from ...tools.results import known_in
-from ..excerpts import keep_excerpts
+from ...tools.results import known_in, results_in
 from ..turn import NodeRuntime, ResearcherTurn
 
 _MOST_OTHERS = 3
 """Maximum number of quotations of uncited sources to add to a small model's text."""
 _NOTHING_CONSULTED = "it consulted no source"
 _UNCITED = "its model cited no source, so quotations replace its text"
+_EXCERPT_CHARACTERS = 600
+"""Maximum characters of an excerpt."""
+_HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
+"""Replaces characters that could form citations, code or tags in an excerpt."""
 _CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 
 
@@ -72,6 +76,38 @@ async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchU
     if isinstance(finding, Failed):
         finding = await keep_excerpts(state, turn.pages, turn.emitter, finding.reason, turn.seconds)
     return {"findings": {finding.id: finding}, "spending": turn.spending}
+
+
+async def keep_excerpts(
+    state: ResearcherState, pages: Pages, emitter: Emitter, reason: str, seconds: float
+) -> Finding:
+    """Emit and return a finding of excerpts from the notes; `reason`: why none was written;
+    `seconds`: time spent."""
+    results = results_in(await pages.fill_in(state.ordered_notes))
+    excerpts: dict[int, str] = {}
+    for result in results:
+        excerpts.setdefault(result["document"], result["text"][:_EXCERPT_CHARACTERS])
+    numbers = sorted(excerpts)
+    lines: list[str] = []
+    for number in numbers:
+        line = " ".join(excerpts[number].translate(_HARMLESS).split())
+        lines.append(f"{line} [{number}]")
+    ended: Ending = "partial" if lines else "failed"
+    finding = state.task.failed(ended, reason).model_copy(
+        update={
+            "text": "\n".join(lines),
+            "sources": tuple(state.numbered),
+            "actions": tuple(state.actions),
+            "failures": (*state.failures, reason),
+            "withheld": count_withheld(state.notes),
+            "seconds": seconds,
+        }
+    )
+    keys = [state.numbered[number - 1] for number in numbers]
+    cited = [state.sources[key] for key in keys]
+    packets = ResearcherPackets(Placement.of(state.task))
+    emitter.emit(packets.failure(finding.reason), *packets.finding(finding.text, cited))
+    return finding
 
 
 async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) -> Finding:

@@ -13,8 +13,7 @@ from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Learning
 from ...state import BranchUpdate, StepState
-from ..step_forms import Judged
-from ..step_turn import StepTurn
+from ..step_turn import Judged, StepTurn
 from ..turn import NodeRuntime
 
 

@@ -12,8 +12,7 @@ from ...core.records.plan import PLAN_TIME_OVER
 from ...state import BranchUpdate, StepState
 from ...tools.offer import DOCUMENTS_CALL
 from ...tools.tool import Meter
-from ..step_forms import RecordRound
-from ..step_turn import StepTurn
+from ..step_turn import RecordRound, StepTurn
 from ..turn import NodeRuntime
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.events.blocks import StepPackets
 from ...state import BranchUpdate, StepState
-from ...tools.search_round import SearchRound
+from ...tools.use import SearchRound
 from ..step_turn import StepTurn
 from ..turn import NodeRuntime
 

@@ -9,8 +9,7 @@ from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Verdict
 from ...state import BranchUpdate, StepState
 from ...tools.results import results_in
-from ..step_forms import RecordRound
-from ..step_turn import StepTurn
+from ..step_turn import RecordRound, StepTurn
 from ..turn import NodeRuntime
 
 _MOST_UNPRODUCTIVE = 2

@@ -23,12 +23,12 @@ from deep_research.core.events.call import CallEvents
 from deep_research.core.events.log import Emitter
 from deep_research.core.events.packets import Placement
 from deep_research.core.models._chunks import message_from_chunks
+from deep_research.core.models._compatible import CompatibleChatModel
+from deep_research.core.models._faults import explain
+from deep_research.core.models._reply import read_reply
 from deep_research.core.models._retries import retry_budget_of
 from deep_research.core.models._role_model import RoleModel
 from deep_research.core.models.abilities import chat_model_for
-from deep_research.core.models.compatible._reply import read_reply
-from deep_research.core.models.compatible.chat import CompatibleChatModel
-from deep_research.core.models.faults import explain
 from deep_research.core.models.request import Request
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.settings.context import Context, Role

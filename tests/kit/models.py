@@ -37,14 +37,14 @@ from deep_research.core.evidence.checking.quantities import plain_figures
 from deep_research.core.writing._judging import JudgeUnits
 from deep_research.core.writing.examination import RewriteSentences
 from deep_research.core.writing.forms import Form, form_name, form_schema
-from deep_research.nodes.control import GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
+from deep_research.nodes._control import GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from deep_research.nodes.cross_check import RecordContradictions
 from deep_research.nodes.digest import UpdatePlan
 from deep_research.nodes.orchestrate import RESEARCH_AGENT_SCHEMA
 from deep_research.nodes.plan_steps import MakePlan
 from deep_research.nodes.step.analyze import RecordAnalysis
 from deep_research.nodes.step.evaluate import UpdateStep
-from deep_research.nodes.step_forms import RecordRound
+from deep_research.nodes.step_turn import RecordRound
 from deep_research.nodes.summarize import RecordSummary
 from deep_research.tools.tool import tool_schema
 

@@ -14,9 +14,9 @@ from kit.models import ScriptedChatModel
 from kit.openai_server import OpenAIServer, Received, Reply, fail, openai_server, say
 
 from deep_research.core.errors import WindowTooSmall
+from deep_research.core.models._compatible import CompatibleChatModel
+from deep_research.core.models._known_abilities import Ability, ModelMemory
 from deep_research.core.models._quirks import ModelTraits
-from deep_research.core.models.compatible._memory import Ability, ModelMemory
-from deep_research.core.models.compatible.chat import CompatibleChatModel
 from deep_research.core.models.resolve import (
     check_models,
     load_models,

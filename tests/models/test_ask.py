@@ -31,9 +31,9 @@ from deep_research.core.events.packets import Placement
 from deep_research.core.models._binding import bind_call
 from deep_research.core.models._deltas import MOST_BYTES
 from deep_research.core.models._role_model import MOST_CHARACTERS_PER_TOKEN
+from deep_research.core.models._wrapping import reasoning_of
 from deep_research.core.models.ask import ask_model
 from deep_research.core.models.request import Request
-from deep_research.core.models.wrapping import reasoning_of
 from deep_research.core.settings.context import Context
 
 WINDOW = 4000

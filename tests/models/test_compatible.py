@@ -16,8 +16,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from typing_extensions import override
 
 from deep_research.core.errors import ToolsMissing
-from deep_research.core.models.compatible._memory import ModelMemory
-from deep_research.core.models.compatible.chat import CompatibleChatModel
+from deep_research.core.models._compatible import CompatibleChatModel
+from deep_research.core.models._known_abilities import ModelMemory
 
 JSON = '{"calls": [{"name": "look", "arguments": {"word": "amber"}}]}'
 TAGS = '<tool name="look">{"word": "amber"}</tool>'

@@ -28,10 +28,10 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
 
 from deep_research.core.dialogue.transcripts import Calls
-from deep_research.core.models.compatible._reply import read_reply
+from deep_research.core.models._reply import read_reply
 from deep_research.nodes.clarify import GENERATE_PLAN_SCHEMA
 from deep_research.nodes.plan_steps import MakePlan
-from deep_research.nodes.step_forms import RecordRound
+from deep_research.nodes.step_turn import RecordRound
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 PIECES = (

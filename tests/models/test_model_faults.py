@@ -20,7 +20,7 @@ from deep_research.core.errors import (
     RateLimited,
     UserMistake,
 )
-from deep_research.core.models.faults import (
+from deep_research.core.models._faults import (
     AnswerSilent,
     asks_to_wait,
     is_transient,

@@ -19,8 +19,8 @@ from deep_research.core.errors import (
     UserMistake,
     WindowTooSmall,
 )
+from deep_research.core.models._faults import explain, host_in
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
-from deep_research.core.models.faults import explain, host_in
 from deep_research.core.models.resolve import (
     check_models,
     cost_of,

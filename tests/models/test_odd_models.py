@@ -39,7 +39,7 @@ from deep_research.core.dialogue.transcripts import (
     withheld_result,
 )
 from deep_research.core.errors import ModelFailed
-from deep_research.core.models.faults import AnswerRefused
+from deep_research.core.models._faults import AnswerRefused
 from deep_research.core.writing.write import last_words
 
 POISON = "ferry sails twice"

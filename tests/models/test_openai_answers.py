@@ -11,11 +11,11 @@ from kit.model_calls import COUNTED, PROMPT, TOOL, Wire, called
 from kit.openai_server import Reply, say, send, use
 from langchain_core.messages import AIMessage, HumanMessage
 
+from deep_research.core.models._faults import AnswerBroken, AnswerRefused
 from deep_research.core.models._retries import has_content
 from deep_research.core.models._role_model import spent_on
-from deep_research.core.models.faults import AnswerBroken, AnswerRefused
+from deep_research.core.models._wrapping import reasoning_of
 from deep_research.core.models.resolve import resolve_model
-from deep_research.core.models.wrapping import reasoning_of
 
 
 def piece(

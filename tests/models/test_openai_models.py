@@ -15,7 +15,7 @@ from kit.openai_server import Reply, fail, say, use
 from langchain_core.load import dumps
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from deep_research.core.models.faults import fault_kind
+from deep_research.core.models._faults import fault_kind
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.settings.context import Context
 

@@ -11,8 +11,8 @@ from kit.models import ScriptedChatModel, call, calls
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from deep_research.core.models.compatible._memory import Ability
-from deep_research.core.models.compatible._trial import find_ability
+from deep_research.core.models._known_abilities import Ability
+from deep_research.core.models._trial import find_ability
 
 NATIVE = calls(call("save_word", word="Amber"))
 JSON = '{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}'

@@ -27,7 +27,7 @@ from kit.web import hostile_web
 
 from deep_research.app._doctor import diagnose
 from deep_research.core.errors import UnknownSetting
-from deep_research.core.models.faults import explain
+from deep_research.core.models._faults import explain
 from deep_research.core.reading._fetch import Fetcher
 from deep_research.core.reading.addresses import Unread
 from deep_research.core.settings.context import Context

@@ -15,8 +15,8 @@ from langgraph.types import Send
 from openai import APIStatusError
 from typing_extensions import TypedDict
 
+from deep_research.core.models._faults import AnswerBroken, AnswerSilent
 from deep_research.core.models._retries import RetryBudget, retry_budget_of
-from deep_research.core.models.faults import AnswerBroken, AnswerSilent
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.settings.limits import Limits
 

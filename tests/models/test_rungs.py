@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from deep_research.core.dialogue.conversation import clean_nested
 from deep_research.core.dialogue.transcripts import Calls
-from deep_research.core.models.compatible._reply import read_reply
-from deep_research.core.models.compatible._rungs import RungName, prepare
+from deep_research.core.models._reply import read_reply
+from deep_research.core.models._rungs import RungName, prepare
 from deep_research.core.writing.forms import Form, form_name
 from deep_research.nodes.clarify import GENERATE_PLAN_SCHEMA
 from deep_research.nodes.plan_steps import MakePlan

@@ -14,7 +14,7 @@ from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.dialogue.plan_text import PlanText
 from deep_research.core.errors import QuestionRefused
 from deep_research.core.evidence.citations.labels import labels
-from deep_research.nodes.answers import AnswerKind, read_answer, reviewed
+from deep_research.nodes._answers import AnswerKind, read_answer, reviewed
 
 ASK = "Which lighthouse do you mean?"
 STEPS = ("History of the Skerry Light", "Its keeper Ada Moran", "The harbour beside it")

@@ -14,7 +14,7 @@ from kit.web import Web, hostile_web
 
 from deep_research.core.errors import SearchFailed
 from deep_research.state import ResearchState
-from deep_research.tools.search_round import READ_PER_QUERY
+from deep_research.tools.use import READ_PER_QUERY
 
 TASK, QUERY = "When was the lamp lit?", "lamp lit"
 PADDING = "The harbour office keeps a log of wind and water for every day of the year. " * 8

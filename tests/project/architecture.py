@@ -53,7 +53,7 @@ MAY_CONNECT = {"models", "reading", "tools", "app"}
 HOW_TO_CONNECT = "core.settings.network"
 """Reads for all of them what the environment says on proxies and authorities, and opens no
 connection."""
-_FRAME = {"answers", "control", "excerpts", "step_forms", "step_turn", "turn", "usual_cost"}
+_FRAME = {"step_turn", "turn", "usual_cost"}
 """Public modules of the frame of nodes, which nodes may import as they may the private ones."""
 VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
 UNSPECIFIC = {"one", "place", "told", "telling", "knowing"}

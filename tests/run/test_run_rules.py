@@ -27,9 +27,9 @@ from deep_research.core.events.packets import Placement, ReasoningDelta
 from deep_research.core.records.research import Plan, Progress, Run
 from deep_research.core.settings.context import Context
 from deep_research.core.store.pages import Pages
+from deep_research.nodes._answers import read_answer, reviewed
 from deep_research.nodes._facts import facts_of_run
 from deep_research.nodes._orders import decide
-from deep_research.nodes.answers import read_answer, reviewed
 from deep_research.state import ResearchState
 
 TOOLS = {"research_agent", "generate_report", "think_tool"}

@@ -136,7 +136,7 @@ async def test_a_refusal_of_a_model_server_is_learned_once_and_remembered(
         assert _refused(wire.models.requests, strict) == refusals
 
 
-@pytest.mark.fault(21, logs="WARNING core.models.compatible.chat")
+@pytest.mark.fault(21, logs="WARNING core.models._compatible")
 async def test_a_servers_refusal_of_tools_wins_over_the_profile_of_the_model(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:

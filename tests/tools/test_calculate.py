@@ -10,7 +10,7 @@ from kit.models import ScriptedChatModel, call, calls, judged
 from kit.runs import REPORT, lab, search
 from langchain_core.language_models import ModelProfile
 
-from deep_research.nodes.control import calculated
+from deep_research.nodes.researcher._calculations import calculated
 
 KEPT = "Ada Moran kept the Skerry Light from 1901 to 1932."
 

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from deep_research.core.records.sources import Source
 from deep_research.core.writing.forms import form_schema
+from deep_research.nodes._control import GENERATE_FINDING_SCHEMA
 from deep_research.nodes._disputes import StatedDispute, read_disputes
-from deep_research.nodes.control import GENERATE_FINDING_SCHEMA
 from deep_research.nodes.cross_check import RecordContradictions
-from deep_research.nodes.step_forms import RecordRound
+from deep_research.nodes.step_turn import RecordRound
 
 GOOD: dict[str, Any] = {
     "claim": "Lit in 1844.",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deep_research.core.models.repetition import (
+from deep_research.core.evidence.text.similarity import (
     LONGEST_REPEATED,
     SHORTEST_LOOP,
     loop_start,

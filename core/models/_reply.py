@@ -9,9 +9,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
-from ...dialogue.conversation import clean_nested
-from ...dialogue.transcripts import UNREAD_FORM, finish_of
-from ._lenient import object_in
+from ..dialogue.conversation import clean_nested
+from ..dialogue.transcripts import UNREAD_FORM, finish_of
+from ._lenient_json import object_in
 from ._rungs import Offer, coerce, how_to_tag
 from ._written_calls import CallInText, CallSpan, answer_in, find_calls
 from .thoughts import split_thoughts

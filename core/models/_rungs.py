@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.messages.utils import merge_message_runs
 from langchain_core.runnables import Runnable
 
-from ._lenient import json_in
+from ._lenient_json import json_in
 
 RungName = Literal["native", "schema", "tags"]
 LADDER: tuple[RungName, ...] = get_args(RungName)

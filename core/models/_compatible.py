@@ -14,15 +14,15 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import PrivateAttr
 from typing_extensions import override
 
-from ...dialogue.conversation import safe_text
-from ...dialogue.transcripts import REASONING
-from ...errors import ToolsMissing, log_failure
-from ..faults import fault_kind
-from ..wrapping import AnswerPart, WrappingChatModel, reasoning_of
-from ._memory import Ability, ModelMemory
+from ..dialogue.conversation import safe_text
+from ..dialogue.transcripts import REASONING
+from ..errors import ToolsMissing, log_failure
+from ._faults import fault_kind
+from ._known_abilities import Ability, ModelMemory
 from ._reply import read_reply
 from ._rungs import RungName, TextKey, prepare
 from ._trial import find_ability
+from ._wrapping import AnswerPart, WrappingChatModel, reasoning_of
 from ._written_calls import CallGuard
 from .thoughts import Piece, ThoughtFilter, split_thoughts
 

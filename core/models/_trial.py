@@ -9,12 +9,12 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from ...dialogue.transcripts import finish_of
-from ..faults import fault_kind, message_of
-from ..wrapping import reasoning_of
-from ._memory import Ability
+from ..dialogue.transcripts import finish_of
+from ._faults import fault_kind, message_of
+from ._known_abilities import Ability
 from ._reply import read_reply
 from ._rungs import LADDER, RungName, prepare
+from ._wrapping import reasoning_of
 from .thoughts import split_thoughts
 
 _TRIAL_TOKENS = (200, 2000)

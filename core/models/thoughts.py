@@ -6,7 +6,7 @@ import re
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from ...evidence.citations.markers import fence_after
+from ..evidence.citations.markers import fence_after
 
 _BEFORE_MENTION = " \t(\"'“‘`"
 """Characters that may stand before a tag that a sentence only mentions."""

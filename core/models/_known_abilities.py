@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Protocol, get_args
 
 from langchain_core.language_models import BaseChatModel
 
-from ...concurrency import Locks
-from ..resolve import notes
+from ..concurrency import Locks
 from ._rungs import RungName
+from .resolve import notes
 
 _known: dict[ModelMemory, Ability | None] = {}
 """The abilities that this process has read or found; None: not stored."""

@@ -22,8 +22,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, get_args
 
-from ...records import tool_names
-from ._lenient import json_at, object_in
+from ..records import tool_names
+from ._lenient_json import json_at, object_in
 from ._rungs import Offer, TextKey, Tool, coerce
 
 _MOST_ATTEMPTS = 200

@@ -1,17 +1,13 @@
-"""Tools of researchers that need no context: thoughts, the end of research, exact arithmetic."""
+"""Forms of the tools of researchers that need no context: thoughts, the end of research, exact
+arithmetic."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, Field
 
-from ..core.evidence.checking.quantities import calculate
 from ..core.records import tool_names
-from ..tools.tool import Lines, as_lines, tool_schema
+from ..tools.tool import Lines, tool_schema
 from ._disputes import StatedDisputes
-
-_MOST_CALCULATIONS = 20
 
 
 class GenerateFinding(BaseModel):
@@ -48,24 +44,3 @@ class Calculate(BaseModel):
 GENERATE_FINDING_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)
 THINK_TOOL_SCHEMA = tool_schema(tool_names.THINK_TOOL, ThinkTool)
 CALCULATE_SCHEMA = tool_schema(tool_names.CALCULATE, Calculate)
-
-
-def calculated(arguments: dict[str, Any]) -> tuple[str, ...]:
-    """Return each calculation with its result, or the reason why there is none."""
-    given = as_lines(arguments.get("calculations"))
-    lines: list[str] = []
-    if isinstance(given, list):
-        lines = [line for line in given if isinstance(line, str)]
-    results: list[str] = []
-    for line in lines[:_MOST_CALCULATIONS]:
-        expression = " ".join(line.partition("=")[0].split())
-        result = calculate(expression)
-        if result is None:
-            results.append(f"{expression}: cannot be calculated; use only numbers and + - * / ( )")
-            continue
-        share = ""
-        if "/" in expression and abs(result) < 10:
-            # Quotients are usually stated in percent.
-            share = f" = {100 * result:.6g} %"
-        results.append(f"{expression} = {result:.10g}{share}")
-    return tuple(results) or ("Nothing to calculate: `calculations` must be a list of texts.",)

@@ -23,8 +23,6 @@ from .turn import NodeRuntime, Turn, begin_turn
 from .usual_cost import usual_cost_of
 
 AnswerKind = Literal["approve", "edit", "reject", "respond", "end"]
-END_RUN = {"action": "end"}
-"""Answer that ends a run, whatever the question was."""
 NO_COMMENT = "Please make another plan."
 """User message for a rejected plan without a comment."""
 _NUMBER = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)、．]", re.MULTILINE)
