@@ -6,7 +6,7 @@ import asyncio
 import atexit
 import uuid
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import cache, partial, wraps
 from pathlib import Path
@@ -35,8 +35,7 @@ from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.settings.context import Context, Settings
 from ..core.settings.installed import code_version
-from ..core.store.database import Database, RunsLocation, usable_saver
-from ..core.store.lease import Lease, lease_for
+from ..core.store.database import Database, RunsLocation, lease_for, usable_saver
 from ..core.store.pages import AttachedFiles, Pages
 from ..graph.drawable import DrawableGraph
 from ..graph.orchestrated import build_orchestrated_graph
@@ -89,7 +88,8 @@ class LeasedGraph(DrawableGraph):
         if not is_traceable:
             stream = untraced(stream, is_run=True)
         failure: str | None = ""
-        async with self._lease(config) as lease, aclosing(stream):
+        leasing = lease_for(self._leasing_saver(config), self._configurable(config))
+        async with leasing as lease, aclosing(stream):
             try:
                 async for part in lease.guard(stream) if lease else stream:
                     yield part
@@ -115,7 +115,7 @@ class LeasedGraph(DrawableGraph):
     ) -> RunnableConfig:
         """Change a thread's state as LangGraph does; values may be JSON. Raises `ThreadBusy` and
         `EditRefused`."""
-        async with self._lease(config):
+        async with lease_for(self._leasing_saver(config), self._configurable(config)):
             given = config.get("configurable", {})
             # The states of branches and nested graphs are not checked.
             if not given.get("checkpoint_ns"):
@@ -164,14 +164,13 @@ class LeasedGraph(DrawableGraph):
             return given, config, None
         return given, config, clear
 
-    def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
-        """Return a context that holds the thread's lease; None instead if a parent holds it or none
-        is needed."""
+    def _leasing_saver(self, config: RunnableConfig | None) -> object:
+        """Return the saver with the lease to hold; None if the parent graph holds it."""
         given = self._configurable(config)
         # In a node, the thread belongs to the parent graph.
         if _PARENT_TASK in given:
-            return nullcontext()
-        return lease_for(given.get(_PARENT_SAVER, self.checkpointer), given)
+            return None
+        return given.get(_PARENT_SAVER, self.checkpointer)
 
     def _is_traced(self, config: RunnableConfig | None, context: object = None) -> bool:
         given = self._configurable(config)

@@ -30,7 +30,6 @@ from ..core.records.research import Strategy
 from ..core.settings.context import ROLES, Context
 from ..core.settings.limits import Limits
 from ..core.store.database import Database, RunsLocation
-from ..core.store.lease import Lease
 from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
@@ -289,9 +288,10 @@ class RunBook(NamedTuple):
                 context = context.model_copy(update={"review_plan": True})
             message: Any = {"messages": [HumanMessage(words)]}
             if snapshot.values:
-                message = (await self.read(thread, lease)).message(words)
+                message = (await self.read(thread, lease.owner)).message(words)
             try:
-                return await self._run(graph, lease, message, context, view)
+                await self._run(graph, lease.config, message, context, view)
+                return await self.read(lease.thread_id, lease.owner)
             except UserMistake:
                 if not snapshot.values and not await _has_begun(graph, thread):
                     await self.database.saver.adelete_thread(thread_id(thread))
@@ -314,7 +314,7 @@ class RunBook(NamedTuple):
         `ThreadBusy`.
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
-            stored = await self.read(thread, lease)
+            stored = await self.read(thread, lease.owner)
             choices = await self._notes(thread).choices(given)
             context = self._context(choices)
             notices = list[str]()
@@ -339,11 +339,12 @@ class RunBook(NamedTuple):
                 context = context.model_copy(update={"review_plan": True})
             view.begin(notices)
             message = stored.message(answer) if answer else None
-            return await self._run(self.graph(stored.strategy), lease, message, context, view)
+            await self._run(self.graph(stored.strategy), lease.config, message, context, view)
+            return await self.read(lease.thread_id, lease.owner)
 
-    async def read(self, thread: str, lease: Lease | None = None) -> StoredRun:
-        """Return a stored run; raises `UnknownThread`. The caller, if it holds `lease`, is not
-        reported as `runner`."""
+    async def read(self, thread: str, owner: str = "") -> StoredRun:
+        """Return a stored run; raises `UnknownThread`. The caller, if it holds the lease as
+        `owner`, is not reported as `runner`."""
         strategy = await self._strategy_of(thread)
         if strategy is None:
             raise unknown_thread(thread)
@@ -353,7 +354,7 @@ class RunBook(NamedTuple):
         notes = await self._notes(thread).read()
         pages = Pages(self.database.store, thread_id(thread))
         failure = await read_failure(pages)
-        runner = await self.database.saver.leases.other_holder(thread_id(thread), lease)
+        runner = await self.database.saver.leases.other_holder(thread_id(thread), owner)
         return StoredRun(
             thread=thread_id(thread),
             name=notes.get("name", ""),
@@ -438,11 +439,18 @@ class RunBook(NamedTuple):
         return strategy_of(metadata)
 
     async def _run(
-        self, graph: ResearchGraph, lease: Lease, message: Any, context: Context, view: ProgressView
-    ) -> StoredRun:
-        """Run the graph until it ends or pauses, restarting it for each hint that the user types;
-        return the run."""
-        config = dict(lease.config["configurable"])
+        self,
+        graph: ResearchGraph,
+        leased: Mapping[str, Any],
+        message: Any,
+        context: Context,
+        view: ProgressView,
+    ) -> None:
+        """Run the graph until it ends or pauses, restarting it for each hint that the user types.
+
+        `leased`: the config of the lease that the caller holds.
+        """
+        config = dict(leased["configurable"])
         if self.user:
             config[OWNER] = self.user
         while True:
@@ -459,11 +467,11 @@ class RunBook(NamedTuple):
                         if hint:
                             break
             except UserMistake as error:
-                if await _has_begun(graph, lease.thread_id):
+                if await _has_begun(graph, config["thread_id"]):
                     error.add_note(RESUMABLE)
                 raise
             if not hint:
-                return await self.read(lease.thread_id, lease)
+                return
             # Finished steps are kept; pending calls are repeated.
             message = Command(update={"messages": [HumanMessage(hint)]})
 

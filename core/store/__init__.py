@@ -5,5 +5,6 @@ Public modules:
 - `database`: opens an SQLite file or a PostgreSQL database, with its saver (of checkpoints) and
   its store (of texts). Start here.
 - `pages`: the texts, notes and attached files of a thread, and who is told of changes.
-- `lease`: with a lease, only one run at a time writes to a thread.
+
+With a lease (`_lease`), only one run at a time writes to a thread.
 """

@@ -25,10 +25,10 @@ from typing_extensions import override
 from ..concurrency import Locks, PerLoop
 from ..errors import DatabaseUnusable
 from ..settings.limits import DATABASE
+from ._lease import FENCED, Holder, Lease, Leases, Process
 from ._saver import RunSaver
 from ._serializer import StrictSerializer
 from ._shielded import ShieldedTasks
-from .lease import FENCED, Holder, Lease, Leases, Process
 from .pages import TEXT, packed, unpacked
 
 _CONNECT_SECONDS = 10

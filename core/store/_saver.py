@@ -24,8 +24,8 @@ from langgraph.checkpoint.base import (
 )
 
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
+from ._lease import FENCED, Leases
 from ._shielded import ShieldedTasks, shielded
-from .lease import FENCED, Leases
 from .pages import ATTACHMENTS, TEXT, AttachedFiles, page_namespace, unpacked
 
 _CHECKPOINTS_OF_RUNS = """

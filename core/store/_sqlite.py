@@ -24,10 +24,10 @@ from typing_extensions import override
 
 from ..concurrency import Threads
 from ..errors import DatabaseUnusable
+from ._lease import FENCED, Holder, Lease, Leases, Process
 from ._saver import CheckpointKey, RunSaver, config_of
 from ._serializer import StrictSerializer
 from ._shielded import ShieldedTasks
-from .lease import FENCED, Holder, Lease, Leases, Process
 from .pages import packed, unpacked
 
 BUSY_SECONDS = 30.0

@@ -1,5 +1,6 @@
 """Opens the database of runs (checkpoints, texts and leases): an SQLite file or a PostgreSQL
-database. `usable_saver` adapts a saver that an app passes instead."""
+database. `usable_saver` adapts a saver that an app passes instead, and `lease_for` holds the lease
+of a thread."""
 
 from __future__ import annotations
 
@@ -8,8 +9,15 @@ import copy
 import os
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    closing,
+    nullcontext,
+    suppress,
+)
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +33,7 @@ from ..concurrency import in_thread
 from ..errors import DatabaseUnusable, ExtraMissing
 from ..settings.installed import code_version
 from ..settings.limits import DATABASE
+from ._lease import TOKEN, Lease, Leases
 from ._saver import RunSaver
 from ._serializer import StrictSerializer
 from ._sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, sqlite_unusable
@@ -228,6 +237,17 @@ def usable_saver(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
     if has_no_async or isinstance(saver, SqliteSaver):
         return ThreadedSaver(saver)
     return saver
+
+
+def lease_for(
+    saver: object, configurable: Mapping[str, Any]
+) -> AbstractAsyncContextManager[Lease | None]:
+    """Return a context that holds the lease of the thread in a run's `configurable`; None instead
+    if the run has no thread, or the saver is not of our databases."""
+    leases: Leases | None = getattr(saver, "leases", None)
+    if leases is None or not configurable.get("thread_id"):
+        return nullcontext()
+    return leases.hold(str(configurable["thread_id"]), configurable.get(TOKEN, ""))
 
 
 def _in_thread(name: str) -> Callable[..., Any]:

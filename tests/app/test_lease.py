@@ -28,8 +28,8 @@ from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.errors import ThreadBusy
+from deep_research.core.store._lease import EXPIRY_SECONDS
 from deep_research.core.store.database import RunsLocation
-from deep_research.core.store.lease import EXPIRY_SECONDS
 
 FOLLOW_UP = "How often does the ferry of Port Anlow sail?"
 

@@ -23,8 +23,8 @@ from langgraph_sdk.errors import NotFoundError
 from deep_research.app.embed import build_graph, thread_id
 from deep_research.core import store
 from deep_research.core.errors import NotSaved, StateUnreadable, ThreadBusy
+from deep_research.core.store._lease import EXPIRY_SECONDS
 from deep_research.core.store.database import RunsLocation
-from deep_research.core.store.lease import EXPIRY_SECONDS
 from deep_research.core.store.pages import Pages
 from deep_research_bench.postgres import Cluster, programs, started_cluster
 

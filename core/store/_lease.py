@@ -14,8 +14,8 @@ import platform
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -31,7 +31,7 @@ EXPIRY_SECONDS = 60.0
 """Seconds after which a lease expires if not renewed; longer than any wait for the database."""
 _HANDOVER_SECONDS = 2.0
 """Seconds to wait for an abandoned run of this process that is about to stop."""
-_TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config, private because of its underscores
+TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config, private because of its underscores
 """Key in `configurable` for the owner of a lease that the caller holds: the run uses that lease,
 and takes none."""
 FENCED = "the lease of this thread is held by another run"
@@ -95,7 +95,7 @@ class Lease:
     @property
     def config(self) -> dict[str, Any]:
         """Config for a run that uses this lease."""
-        return {"configurable": {"thread_id": self.thread_id, _TOKEN: self.owner}}
+        return {"configurable": {"thread_id": self.thread_id, TOKEN: self.owner}}
 
     def lose(self) -> None:
         """Mark the lease as lost and stop its run, whose results could not be stored."""
@@ -183,11 +183,11 @@ class Leases(ABC):
                 _active_owners.discard(lease.owner)
                 thread_changes.announce(thread_id)
 
-    async def other_holder(self, thread_id: str, lease: Lease | None = None) -> Holder | None:
-        """Return who validly holds the thread's lease; None if nobody does, or if it is this
-        `lease`."""
+    async def other_holder(self, thread_id: str, owner: str = "") -> Holder | None:
+        """Return who validly holds the thread's lease; None if nobody does, or if it is the
+        caller's, with this `owner`."""
         holder = await self._holder(thread_id)
-        if holder is None or (lease and holder.owner == lease.owner):
+        if holder is None or holder.owner == owner:
             return None
         if not await asyncio.to_thread(holder.is_alive):
             return None
@@ -243,17 +243,6 @@ class Leases(ABC):
     @abstractmethod
     async def _holder(self, thread_id: str) -> Holder | None:
         """Return the stored holder of a thread's lease."""
-
-
-def lease_for(
-    saver: object, configurable: Mapping[str, Any]
-) -> AbstractAsyncContextManager[Lease | None]:
-    """Return a context that holds the lease of the thread in a run's `configurable`; None instead
-    if the run has no thread, or the saver is not of our databases."""
-    leases: Leases | None = getattr(saver, "leases", None)
-    if leases is None or not configurable.get("thread_id"):
-        return nullcontext()
-    return leases.hold(str(configurable["thread_id"]), configurable.get(_TOKEN, ""))
 
 
 def _this_process() -> Process:
