@@ -63,7 +63,7 @@ class LeftOut(NamedTuple):
 
     @property
     def not_read(self) -> NotRead:
-        """The entry in a report's list of what was not read."""
+        """The entry in a report's list of unread documents."""
         return NotRead(path=self.path, reason=self.reason, code=self.code)
 
 

@@ -150,6 +150,23 @@ def test_the_command_is_traced_with_the_variables_of_langsmith_and_opentelemetry
         assert {request.target for request in collector.requests} == {"/v1/traces"}
 
 
+def test_with_opentelemetry_alone_traces_go_to_its_collector_only(desk: Desk) -> None:
+    with tracing_sink() as sink, tracing_sink() as collector:
+        environment = {
+            **desk.environment,
+            **sink.environment,
+            "LANGSMITH_TRACING_MODE": "otel",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+        }
+        asked = desk.run(
+            "ask", "When was the Skerry Light lit?", "--docs", str(desk.docs), env=environment
+        )
+        host = urlsplit(collector.url).netloc
+        assert f"prompts and passages go to {host} (project '{PROJECT}')" in asked.err
+        assert {request.target for request in collector.requests} == {"/v1/traces"}
+        assert [request.target for request in sink.requests if request.method == "POST"] == []
+
+
 def test_no_trace_sends_nothing_and_is_kept_with_the_run(desk: Desk, sink: Sink) -> None:
     question = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs))
     for words in ((*question, "--no-trace"), ("ask", "Who kept it?")):
