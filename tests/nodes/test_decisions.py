@@ -124,7 +124,15 @@ def test_each_form_of_a_decision_on_the_plan_is_read(
     assert (plan.review, plan.steps, plan.comment) == (review, steps, comment)
 
 
-@pytest.mark.parametrize("reply", [decided("reject", message="No."), Command(goto=["__end__"])])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        decided("reject"),
+        decided("reject", message="No."),
+        Command(goto="__end__"),
+        Command(goto=["__end__"]),
+    ],
+)
 async def test_an_ended_question_is_over_and_the_next_message_begins_another(
     tmp_path: Path, reply: Any
 ) -> None:
