@@ -17,6 +17,7 @@ from typing_extensions import override
 from ..dialogue.conversation import safe_text
 from ..dialogue.transcripts import REASONING
 from ..errors import ToolsMissing, log_failure
+from ..records.report import JudgeGrade
 from ._faults import fault_kind
 from ._known_abilities import Ability, ModelMemory
 from ._reply import read_reply
@@ -143,15 +144,15 @@ class CompatibleChatModel(WrappingChatModel):
             await self._remember(ability)
         return ability
 
-    async def judges(self) -> bool | None:
-        """Whether it passed its trial as a verifier; None if it was not tried."""
+    async def grade_of_judge(self) -> JudgeGrade | None:
+        """How far it can be trusted as a verifier, by its trial; None if it was not tried."""
         known = await self.memory.load()
-        return known.judges if known else None
+        return known.judge_grade if known else None
 
-    async def remember_judging(self, *, sound: bool) -> None:
-        """Store whether it passed its trial as a verifier."""
+    async def remember_grade(self, grade: JudgeGrade) -> None:
+        """Store how far it can be trusted as a verifier."""
         known = await self.memory.load() or Ability()
-        await self._remember(known._replace(judges=sound))
+        await self._remember(known._replace(judge_grade=grade))
 
     async def _remember(self, ability: Ability) -> None:
         """Store an ability, together with what this process has learned about the server."""

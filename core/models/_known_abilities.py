@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, get_args
 from langchain_core.language_models import BaseChatModel
 
 from ..concurrency import Locks
+from ..records.report import JudgeGrade
 from ._rungs import RungName
 from .resolve import notes
 
@@ -50,8 +51,8 @@ class Ability(NamedTuple):
     """Names of the ways in which its server differs from OpenAI; see `Traits`."""
     output_tokens: int | None = None
     """The largest output limit that its server accepts; None: not known."""
-    judges: bool | None = None
-    """Whether it passed its trial as a verifier; None: not tried."""
+    judge_grade: JudgeGrade | None = None
+    """How far it can be trusted as a verifier, by its trial; None: not tried."""
     window: int | None = None
     """Context window in tokens, as last stated by its server; None: not stated."""
     calls_tools: bool = True
@@ -142,11 +143,15 @@ class ModelMemory(NamedTuple):
 
 
 def _ability_from(fields: Any) -> Ability | None:
-    """Return the ability with these stored fields; None if there are none, or they are invalid."""
+    """Return the ability with these stored fields; None if there are none, or they are invalid.
+
+    Fields that this version does not know are left out.
+    """
     if not fields:
         return None
     try:
-        ability = Ability(**{**fields, "quirks": tuple(fields.get("quirks", ()))})
+        known = {name: fields[name] for name in Ability._fields if name in fields}
+        ability = Ability(**{**known, "quirks": tuple(fields.get("quirks", ()))})
     except (AttributeError, TypeError):
         return None
     return ability if ability.rung in get_args(RungName) else None

@@ -3,13 +3,14 @@ it calls tools, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
 from ..errors import UserMistake, log_failure
 from ..events.call import CallEvents
 from ..events.packets import Activity
+from ..records.report import JudgeGrade
 from ..settings.context import Context, Role
 from ._compatible import CompatibleChatModel
 from ._faults import explain
@@ -25,6 +26,12 @@ _FOUND = {
     "tags": "No tool calls through the API and no JSON schema; they are requested as tagged text.",
 }
 """How a model calls tools, by its rung."""
+_AS_VERIFIER: Mapping[JudgeGrade, str] = {
+    "unsound": "; cannot judge as a verifier",
+    "quotations": "; as a verifier it judges what sources say in words, but does not reason soundly",
+    "reasoning": "",
+}
+"""What its trial as a verifier has shown, by its grade."""
 
 
 def chat_model_for(
@@ -71,19 +78,15 @@ def _trial(role: Role, name: str, events: CallEvents) -> Iterator[None]:
         raise ours from None
 
 
-async def judges_soundly(role: Role, context: Context) -> bool | None:
-    """Whether the role's model passed its trial as a verifier; None if it was not tried.
-
-    A model that an app passed as an instance is trusted without a trial.
-    """
-    if not is_named(role, context):
-        return True
-    return await _wrapped(role, context).judges()
+async def grade_of_judge(role: Role, context: Context) -> JudgeGrade | None:
+    """How far the role's model can be trusted as a verifier, by its trial; None if it was not
+    tried."""
+    return await _wrapped(role, context).grade_of_judge()
 
 
-async def remember_judging(role: Role, context: Context, *, sound: bool) -> None:
-    """Store whether the role's model passed its trial as a verifier."""
-    await _wrapped(role, context).remember_judging(sound=sound)
+async def remember_grade(role: Role, context: Context, grade: JudgeGrade) -> None:
+    """Store how far the role's model can be trusted as a verifier."""
+    await _wrapped(role, context).remember_grade(grade)
 
 
 async def describe_model(role: Role, context: Context) -> str:
@@ -111,8 +114,8 @@ async def _describe_tool_calls(role: Role, context: Context) -> str:
         required = describe_traits(ability.quirks, ability.output_tokens)
         if required:
             words += f"; its server requires {required}"
-        if ability.judges is False:
-            words += "; cannot judge as a verifier"
+        if ability.judge_grade:
+            words += _AS_VERIFIER[ability.judge_grade]
         return words
     calls_tools = profile_of(role, context).calls_tools
     if calls_tools is None:

@@ -7,11 +7,21 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
+from .calculations import Calculation
 from .research import Action
 from .sources import Dispute, NotRead, Record, Source
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
 ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
+JudgeGrade = Literal["unsound", "quotations", "reasoning"]
+"""How far a verifier's model can be trusted.
+
+`unsound`: it cannot tell right statements from wrong ones; `quotations`: it can, where sources say
+them in words; `reasoning`: also where they follow by calculation or inference.
+"""
+DecidedBy = Literal["", "quotation", "passages", "calculation", "judge"]
+"""What a verdict rests on: a verbatim quotation, quoted passages, calculations with figures of these,
+or a model's judgement that code did not prove; empty if nothing was decided."""
 Repair = Literal["rewritten", "cited anew", "hedged"]
 _CITATION = re.compile(r"\[[\d, ]+\]")
 
@@ -155,9 +165,10 @@ class UnitVerdict(Record):
     """The words of the sources that decided the verdict; may be empty."""
     source: str = ""
     """Key of the source of the first of these words."""
-    operation: str = ""
-    """The calculation that yields its number from numbers in these words; empty if there is
-    none."""
+    decided_by: DecidedBy = ""
+    """What the verdict rests on; empty if nothing was decided."""
+    calculations: tuple[Calculation, ...] = ()
+    """The calculations from which its figures follow."""
 
 
 class Audit(Record):
@@ -189,9 +200,8 @@ class Audit(Record):
     """Cited sources for which only a search excerpt was read."""
     reprints: tuple[tuple[str, ...], ...] = ()
     """Groups of cited sources (keys) with nearly the same text."""
-    is_unverified: bool = False
-    """Whether a model judged the report and more than half of it is not verified; then no sentence
-    is marked."""
+    judge_grade: JudgeGrade | None = None
+    """How far the model that judged the report can be trusted; None if no model judged it."""
     disagreements: tuple[Dispute, ...] = ()
     """Disputes between sources."""
     open_gaps: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
 """Asks the verifier's model to judge a report's units (statements), and proves its verdicts.
 
-A verdict is proved with the words that the model quotes. A model has to pass a trial once before it
-is trusted, since some call everything supported.
+A verdict is proved with the words that the model quotes and the calculations that it hands in. What
+code cannot prove is asked once more; then a figure stands only if it is proved, and on words the
+model has the last word if it reasons soundly (see `_trial`).
 """
 
 from __future__ import annotations
@@ -17,13 +18,22 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from ...prompts import fenced_knowledge
-from ..errors import ToolsMissing
-from ..evidence.checking.proof import Known, ProofPassage, prove, stands_in
+from ..evidence.checking.proof import (
+    Answer,
+    Doubt,
+    Known,
+    OtherPremises,
+    Proof,
+    ProofPassage,
+    prove,
+    stands_in,
+)
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.words import tokens
-from ..models.abilities import judges_soundly, remember_judging
 from ..models.resolve import profile_of
+from ..records.calculations import Calculation
+from ..records.report import DecidedBy, JudgeGrade
 from ..records.sources import Extent, Source
 from .forms import Filler, Form, form_name
 
@@ -48,18 +58,16 @@ _READ_IN_PART: Mapping[Extent, str] = {
 """Descriptions, for the model, of sources that were not read completely."""
 _SHARE = 0.5
 """Minimum share of a unit's words in one window of an uncited source for the source to be shown."""
+StatedVerdict = Literal["supported", "contradicted", "not_found", "reasoning", "advice"]
 UnitOutcome = Literal[
-    "supported", "contradicted", "not_found", "reasoning", "wrong_source", "unproved"
+    "supported", "contradicted", "not_found", "reasoning", "advice", "wrong_source", "unproved"
 ]
 """Outcome for a unit: `wrong_source` if only an uncited source says it; `unproved` if a model calls
-it supported but its quotations do not prove that."""
+it supported or right reasoning, but a figure or the words that it quotes are not proved."""
 Texts = Mapping[str, Sequence[SourceText]]
 """Texts of sources, by key."""
 UnitKey = tuple[str, tuple[str, ...]]
 """Key of a judgement: the unit's words, and the keys of the sources that it cites."""
-_LEAST_ACCEPTED = 3
-"""Minimum true statements of the trial that a model must call supported; it must not call any wrong
-one supported."""
 
 
 class JudgedUnit(Form):
@@ -67,13 +75,15 @@ class JudgedUnit(Form):
 
     unit: int
     """Number of the unit."""
-    verdict: Literal["supported", "contradicted", "not_found", "reasoning"]
+    verdict: StatedVerdict
     words: str = ""
     """The deciding sentences or rows of the passages, copied exactly; a line break between different places."""  # noqa: E501
     right: str = ""
     """If it is contradicted: the correct words."""
     calculations: list[str] = Field(default_factory=list)
-    """How numbers that are not in the words follow from those that are, one line each: (48 - 40) / 40 = 20%."""  # noqa: E501
+    """How numbers that are not in the words follow from others, one line each: (48 - 40) / 40 = 20%."""  # noqa: E501
+    supposed: list[str] = Field(default_factory=list)
+    """Numbers that the unit only supposes or sets as a limit, as in "if 340 order" or "more than 800 kg"."""  # noqa: E501
     is_absence: bool = False
     """Whether it says that something is not stated, not known or absent."""
 
@@ -86,19 +96,26 @@ class JudgeUnits(Form):
 
 
 class UnitJudgement(NamedTuple):
-    """A model's verdict on a unit, after code has checked its quotations."""
+    """A model's verdict on a unit, and what code could prove of it."""
 
     verdict: UnitOutcome
+    """The outcome, after the proof."""
     passages: tuple[ProofPassage, ...] = ()
     """The quoted words that were found in sources."""
     right: str = ""
     """What the unit should say; empty if it is right or the correction is unknown."""
-    calculations: tuple[str, ...] = ()
-    """Lines of arithmetic with which the unit's numbers are calculated from others."""
+    calculations: tuple[Calculation, ...] = ()
+    """The calculations with which the unit's figures follow from others."""
     is_absence: bool = False
     """Whether the unit says that something is not stated or does not exist."""
-    fault: str = ""
-    """Why the quotations do not prove it, for the reader; empty if they do."""
+    doubt: Doubt | None = None
+    """What code could not prove; None if it proved everything."""
+    stated: StatedVerdict = "supported"
+    """The verdict as the model gave it."""
+    answer: Answer = Answer("")
+    """What the model handed in to prove it."""
+    keys: tuple[str, ...] = ()
+    """Keys of the sources that the model could quote."""
 
     @property
     def sources(self) -> list[str]:
@@ -109,6 +126,13 @@ class UnitJudgement(NamedTuple):
     def words(self) -> str:
         """The quoted words of all passages."""
         return " … ".join(dict.fromkeys(passage.words for passage in self.passages))
+
+    @property
+    def decided_by(self) -> DecidedBy:
+        """What the outcome rests on."""
+        if self.doubt or self.verdict != "supported":
+            return "judge"
+        return "calculation" if self.calculations else "passages"
 
 
 Judgements = Mapping[UnitKey, UnitJudgement]
@@ -131,12 +155,14 @@ class Evidence:
         sources: Mapping[str, Source],
         keys: Mapping[int, str],
         calculations: Sequence[str] = (),
+        asked: Sequence[str] = (),
     ) -> None:
         """`texts` and `sources` are by source key, `keys` by number.
 
-        `calculations` have one line each.
+        `calculations` have one line each; `asked` are the user's own messages, oldest first.
         """
         self.calculations = tuple(calculations)
+        self.asked = tuple(asked)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
         self._sources = sources
         self.numbers = dict[str, int]()
@@ -166,13 +192,29 @@ class Evidence:
         nearest = sorted(shares, key=lambda key: -shares[key])
         return nearest[:_NEAREST]
 
+    @property
+    def request(self) -> str:
+        """The user's own messages as one text."""
+        return "\n".join(self.asked)
+
+    @property
+    def shown_request(self) -> list[dict[str, Any]]:
+        """The user's own messages as shown beside the sources, which they may be quoted like."""
+        if not self.asked:
+            return []
+        return [{"source": "request", "title": "the user's request", "passages": [*self.asked]}]
+
     def shown(
-        self, units: Iterable[tuple[ReportUnit, Sequence[str]]], most: int
+        self,
+        units: Iterable[tuple[ReportUnit, Sequence[str]]],
+        most: int,
+        quoted: Iterable[ProofPassage] = (),
     ) -> list[dict[str, Any]]:
         """Return the sources to show for these units, for a prompt.
 
-        Each has its passages most relevant to them. `units` are pairs of a unit and the keys of its
-        sources; each unit selects at most `most` windows of a text.
+        Each has its passages most relevant to them, and those that were `quoted` before. `units`
+        are pairs of a unit and the keys of its sources; each unit selects at most `most` windows of
+        a text.
         """
         wanted: dict[str, list[str]] = defaultdict(list)
         for unit, keys in units:
@@ -181,6 +223,10 @@ class Evidence:
                 words = f"{words} {unit.around or unit.sentence}"
             for key in keys:
                 wanted[key].append(words)
+        quoted_of: dict[str, list[ProofPassage]] = defaultdict(list)
+        for passage in quoted:
+            quoted_of[passage.source].append(passage)
+            wanted[passage.source] = wanted[passage.source]
         entries = list[dict[str, Any]]()
         for key, number in self.numbers.items():
             if key not in wanted:
@@ -191,17 +237,25 @@ class Evidence:
                 entry["date"] = source.date
             if source.extent in _READ_IN_PART:
                 entry["seen"] = _READ_IN_PART[source.extent]
-            entry["passages"] = self._passages(key, wanted[key], most)
+            entry["passages"] = self._passages(key, wanted[key], most, quoted_of[key])
             entries.append(entry)
         return entries
 
-    def _passages(self, key: str, wanted: Iterable[str], most: int) -> list[str]:
-        """Return the passages of a source most similar to the `wanted` texts, `most` for each."""
+    def _passages(
+        self, key: str, wanted: Iterable[str], most: int, quoted: Iterable[ProofPassage]
+    ) -> list[str]:
+        """Return the passages of a source most similar to the `wanted` texts, `most` for each, and
+        those that were quoted before."""
         passages = list[str]()
         for text in self._texts[key]:
             best = list[int]()
             for words in wanted:
                 best += text.windows.best(words, most)
+            for passage in quoted:
+                if passage.content_hash == text.content_hash:
+                    best += text.windows.within(passage.start, passage.end)
+                elif not passage.content_hash:
+                    best += text.windows.best(passage.words, 1)
             passages += text.windows.shown(best)
         return passages
 
@@ -328,27 +382,37 @@ async def _judge(
     against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before)
     if not sources:
         return {}
-    form = await _ask_verdicts(filler, sources, shown)
+    form = await ask_verdicts(filler, sources, shown)
     if form is None:
         return {}
     verdicts = {verdict.unit: verdict for verdict in form.verdicts}
     all_keys = list[str]()
     for _, keys in against:
         all_keys += keys
-
-    def read() -> dict[UnitKey, UnitJudgement]:
-        judgements = dict[UnitKey, UnitJudgement]()
-        for number, (unit, keys) in enumerate(against, 1):
-            if number in verdicts:
-                # A source shown for one unit may also decide about another.
-                quotable = list(dict.fromkeys([*keys, *all_keys]))
-                judgements[key_of(unit)] = _read(unit, verdicts[number], evidence, quotable)
-        return judgements
-
-    return await asyncio.to_thread(read)
+    for judgement in before.values():
+        all_keys += judgement.sources
+    judgements = dict[UnitKey, UnitJudgement]()
+    for number, (unit, keys) in enumerate(against, 1):
+        if number in verdicts:
+            # A source shown for one unit may also decide about another.
+            quotable = tuple(dict.fromkeys([*keys, *all_keys]))
+            judgements[key_of(unit)] = _stated(verdicts[number], quotable)
+    return judgements
 
 
-async def _ask_verdicts(
+def _stated(judged: JudgedUnit, keys: tuple[str, ...]) -> UnitJudgement:
+    """Return the judgement as the model states it, before its proof (see `proved`)."""
+    return UnitJudgement(
+        "unproved",
+        right=judged.right,
+        is_absence=judged.is_absence,
+        stated=judged.verdict,
+        answer=Answer(judged.words, tuple(judged.calculations), tuple(judged.supposed)),
+        keys=keys,
+    )
+
+
+async def ask_verdicts(
     filler: Filler, sources: Sequence[Mapping[str, Any]], units: Sequence[Mapping[str, Any]]
 ) -> JudgeUnits | None:
     """Return the filled-in form on these sources and units; None if the model fails."""
@@ -378,15 +442,25 @@ def _prepare(
             entry["cites"] = numbers
         # At a second look, the model learns why its first verdict was not accepted.
         judgement = before.get(key_of(unit))
-        if judgement and judgement.fault:
-            entry["not_proved"] = judgement.fault
+        if judgement and judgement.doubt:
+            entry["not_proved"] = judgement.doubt.for_model
         shown.append(entry)
     windows = SECOND_LOOK if is_second_look else _FIRST_LOOK
-    return against, evidence.shown(against, windows), shown
+    quoted = list[ProofPassage]()
+    for unit in units:
+        judgement = before.get(key_of(unit))
+        if judgement:
+            quoted += judgement.passages
+    sources = evidence.shown(against, windows, quoted)
+    return against, [*evidence.shown_request, *sources], shown
 
 
 def judgement_on_corrected(
-    unit: ReportUnit, before: ReportUnit, judgement: UnitJudgement, evidence: Evidence
+    unit: ReportUnit,
+    before: ReportUnit,
+    judgement: UnitJudgement,
+    evidence: Evidence,
+    premises: OtherPremises,
 ) -> UnitJudgement | None:
     """Derive the judgement on a corrected unit from that on the old one (`before`).
 
@@ -414,105 +488,64 @@ def judgement_on_corrected(
     elif judgement.verdict != "wrong_source":
         return None
     words = "\n".join(passage.words for passage in judgement.passages)
-    known = evidence.known(judgement.sources)
-    proof = prove(unit, words, judgement.calculations, known)
-    if proof.fault or not proof.is_by_source_of(unit):
-        return None
-    return UnitJudgement("supported", proof.passages, calculations=judgement.calculations)
+    answer = judgement.answer._replace(words=words or judgement.answer.words)
+    derived = UnitJudgement("supported", answer=answer, keys=tuple(judgement.sources))
+    derived = proved(unit, derived, evidence, premises, "quotations")
+    return derived if derived.verdict == "supported" else None
 
 
-def _read(
-    unit: ReportUnit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]
+def proved(
+    unit: ReportUnit,
+    judgement: UnitJudgement,
+    evidence: Evidence,
+    premises: OtherPremises,
+    grade: JudgeGrade,
+    *,
+    is_final: bool = False,
 ) -> UnitJudgement:
-    """Return the judgement on a unit from the model's form, with the quoted words that are in these
-    sources.
+    """Return the judgement on a unit with its proof.
+
+    `is_final`: the model was asked a second time, so on words it has the last word if its `grade`
+    is "reasoning"; a figure needs a proof even then.
     """
-    calculations = (*judged.calculations, *evidence.calculations)
-    proof = prove(unit, judged.words, calculations, evidence.known(keys))
-    verdict: UnitOutcome = judged.verdict
-    fault = ""
-    if verdict == "supported":
-        if proof.fault:
-            verdict = "unproved"
-            fault = proof.fault
-        elif not proof.is_by_source_of(unit):
-            verdict = "wrong_source"
-    elif verdict == "reasoning" and unit.is_cited and not unit.sources:
-        # The unit cites a source that does not exist.
-        verdict = "not_found"
-    return UnitJudgement(
-        verdict, proof.passages, judged.right, calculations, judged.is_absence, fault
+    answer = judgement.answer
+    known = evidence.known(judgement.keys)
+    proof = prove(unit, answer, known, premises)
+    if evidence.calculations and proof.doubt and proof.doubt.kind == "figure":
+        with_earlier = answer._replace(
+            calculations=[*answer.calculations, *evidence.calculations]
+        )
+        proof = prove(unit, with_earlier, known, premises)
+    doubt = proof.doubt
+    is_reasoning = judgement.stated in ("reasoning", "advice")
+    if doubt and is_reasoning and doubt.kind == "quotation":
+        # It needs no words of a source.
+        doubt = None
+    open_doubt = doubt
+    if doubt and doubt.kind == "words" and grade == "reasoning" and (is_final or is_reasoning):
+        open_doubt = None
+    return judgement._replace(
+        verdict=_outcome(unit, judgement, proof, open_doubt),
+        passages=proof.passages,
+        calculations=proof.calculations,
+        doubt=doubt if judgement.stated in ("supported", "reasoning") else None,
     )
 
 
-class TrialStatement(NamedTuple):
-    """A statement that the verifier's model judges in its trial call."""
-
-    says: str
-    source: int
-    """Number of the trial source that it cites."""
-    is_right: bool
-
-
-_MILL = (
-    "The mill ground 340 tonnes of rye in 1911. Its owner, Ilse Brandt, sold it to the parish in "
-    "1920."
-)
-_BRIDGE = (
-    "The bridge is 84 metres long. Lorries may no longer use it. Its repair is planned but not yet "
-    "paid for."
-)
-_TRIAL_SOURCES = (
-    {"source": 1, "title": "The mill at Halbeck", "passages": [_MILL]},
-    {"source": 2, "title": "Survey of the Torne bridge", "passages": [_BRIDGE]},
-)
-TRIAL = (
-    TrialStatement("In 1911 the mill ground 340 tonnes of rye.", 1, is_right=True),
-    TrialStatement("Ilse Brandt bought the mill in 1920.", 1, is_right=False),
-    TrialStatement("Until 1920 the mill belonged to Ilse Brandt.", 1, is_right=True),
-    TrialStatement("The Torne bridge is 84 metres long.", 2, is_right=True),
-    TrialStatement(
-        "The Torne bridge is 48 metres wide, and its repair is paid for.", 2, is_right=False
-    ),
-    TrialStatement("Lorries are not allowed on the bridge.", 2, is_right=True),
-)
-
-
-async def is_sound(filler: Filler) -> bool:
-    """Whether the verifier's model tells right statements from wrong ones in a trial call.
-
-    The result is stored with the model's other abilities, so each model is tried once. Model
-    instances passed by an app are trusted without a trial, as is a model that does not answer it.
-    """
-    context = filler.context
-    if context.trust_verifier:
-        return True
-    known = await judges_soundly("verifier", context)
-    if known is not None:
-        return known
-    units = list[dict[str, Any]]()
-    for number, stated in enumerate(TRIAL, 1):
-        units.append({"unit": number, "says": stated.says, "cites": [stated.source]})
-    try:
-        form = await _ask_verdicts(filler, _TRIAL_SOURCES, units)
-    except ToolsMissing:
-        # An unjudged report is better than none.
-        return False
-    if form is None:
-        return True
-    supported = set[int]()
-    for verdict in form.verdicts:
-        if verdict.verdict == "supported":
-            supported.add(verdict.unit)
-    right = 0
-    wrong = 0
-    for number, stated in enumerate(TRIAL, 1):
-        if number not in supported:
-            continue
-        if stated.is_right:
-            right += 1
-        else:
-            wrong += 1
-    sound = right >= _LEAST_ACCEPTED and wrong == 0
-    await remember_judging("verifier", context, sound=sound)
-    return sound
+def _outcome(
+    unit: ReportUnit, judgement: UnitJudgement, proof: Proof, doubt: Doubt | None
+) -> UnitOutcome:
+    """Return the outcome for a unit, from the verdict that the model stated and its proof."""
+    stated = judgement.stated
+    if stated == "supported":
+        if doubt:
+            return "unproved"
+        return stated if proof.is_by_source_of(unit) else "wrong_source"
+    if stated != "reasoning":
+        return stated
+    if unit.is_cited and not unit.sources:
+        # The unit cites a source that does not exist.
+        return "not_found"
+    if doubt and not judgement.is_absence:
+        return "unproved"
+    return stated

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
-from ..evidence.checking.proof import ProofPassage, not_stated, unproved
+from ..evidence.checking.proof import OtherPremises, ProofPassage, not_stated
 from ..evidence.checking.units import ReportUnit, report_units
 from ..evidence.checking.verification import Verifier
 from ..evidence.citations.citing import Edit, known_citations, with_edits
@@ -23,6 +23,9 @@ from ..records.report import (
     CitedPassage,
     CitingText,
     ClaimCheck,
+    ClaimVerdict,
+    DecidedBy,
+    JudgeGrade,
     Repair,
     Shown,
     SupportVerdict,
@@ -36,11 +39,12 @@ from ._judging import (
     Texts,
     UnitJudgement,
     UnitKey,
-    is_sound,
     judge,
     judgement_on_corrected,
     key_of,
+    proved,
 )
+from ._trial import judge_grade
 from .forms import Filler, Form
 
 _SENTENCES_PER_CALL = 40
@@ -49,9 +53,6 @@ _CODE_OR_HEADING = re.compile(r"`|^\s{0,3}#")
 _BARS = re.compile(r"(?<!\\)\|")
 _RESERVED_EVERY = 4
 """Every `_RESERVED_EVERY`-th call of the verifier's model is reserved for corrected sentences."""
-_FEW_UNVERIFIED = 3
-"""With fewer unverified statements than this, each is marked, even if they are more than half of a
-short report."""
 _ROUNDS = 2
 """Number of correction rounds: first table heads and labels, then the cells that do not match
 them."""
@@ -297,19 +298,8 @@ class Examined(NamedTuple):
     """Checks of the report's claims, with passages."""
     verdicts: tuple[UnitVerdict, ...]
     """Outcome for each unit of the draft."""
-    was_judged: bool
-    """Whether a model has judged any unit."""
-    undecided: int
-    """Number of the draft's units that depend on an unreadable source."""
-
-    @property
-    def is_unverified(self) -> bool:
-        """Whether more than half of a judged report is not verified, in which case no statement is
-        marked.
-        """
-        stated = [verdict.shown for verdict in self.verdicts if verdict.shown != "reasoning"]
-        unverified = stated.count("not_verified") - self.undecided
-        return self.was_judged and unverified >= _FEW_UNVERIFIED and unverified > len(stated) / 2
+    grade: JudgeGrade | None
+    """How far the model that judges can be trusted; None if none was asked."""
 
 
 class Examination:
@@ -323,12 +313,14 @@ class Examination:
         filler: Filler,
         language_code: str,
         calculations: Sequence[str] = (),
+        asked: Sequence[str] = (),
     ) -> None:
         """Prepare the examination of a report.
 
         `texts` are the stored texts of the sources that it cites or may cite, and `sources` all
         sources, by key; `language_code` (ISO 639-1) is empty if unknown; `calculations` by the
-        researchers have one line each.
+        researchers have one line each; `asked` are the user's own messages, oldest first, whose
+        figures the report may use.
         """
         self._verifier = Verifier(texts)
         self._filler = filler
@@ -340,11 +332,13 @@ class Examination:
         # Cited sources come first and keep their numbers.
         self._sources = {**cited, **others, **cited}
         shown = {key: texts.get(key, ()) for key in self._sources.values()}
-        self._evidence = Evidence(shown, sources, self._sources, calculations)
+        self._evidence = Evidence(shown, sources, self._sources, calculations, asked)
         self._judged: dict[UnitKey, UnitJudgement] = {}
         # Units whose judgement was dropped because an unreadable source may overturn it.
         self._undecided = set[UnitKey]()
-        self._is_sound: bool | None = None
+        self._grade: JudgeGrade | None = None
+        # Units on which the model was asked a second time.
+        self._asked_twice = set[UnitKey]()
         self._repairs: dict[str, Repair] = {}
         # Units that a model was asked to judge or correct, to avoid asking again.
         self._sent_to_judge = set[UnitKey]()
@@ -368,13 +362,8 @@ class Examination:
         verdicts = await asyncio.to_thread(self._verdicts, draft)
         cited = await asyncio.to_thread(known_citations, self._text, self._sources)
         self._text, self._sources = cited
-        was_judged = bool(self._judged or self._undecided) or self._is_sound is False
         claims = await asyncio.to_thread(self._checks)
-        undecided = 0
-        for unit in draft:
-            if key_of(unit) in self._undecided:
-                undecided += 1
-        return Examined(self._text, self._sources, claims, verdicts, was_judged, undecided)
+        return Examined(self._text, self._sources, claims, verdicts, self._grade)
 
     def looked_up(self) -> str:
         """Return a notice on how many statements have their figures in the sources they cite."""
@@ -395,7 +384,7 @@ class Examination:
     @property
     def notices(self) -> list[str]:
         """Notices for the reader if the verifier's model failed its trial."""
-        if self._is_sound is not False:
+        if self._grade != "unsound":
             return []
         name = profile_of("verifier", self._context).name
         return [
@@ -423,17 +412,20 @@ class Examination:
         self._sent_to_judge.update(map(key_of, open_units))
         if not open_units or self._evidence.is_empty:
             return
-        if self._is_sound is None:
-            self._is_sound = await is_sound(self._filler)
+        if self._grade is None:
+            self._grade = await judge_grade(self._filler)
             self._filler.failures += self.notices
-        if not self._is_sound:
+        if self._grade == "unsound":
             return
         judged, made = await judge(open_units, self._evidence, self._filler, calls)
         self._judged |= judged
-        before = await asyncio.to_thread(self._doubtful, open_units)
+        await asyncio.to_thread(self._prove, open_units)
+        before = self._doubtful(open_units)
         doubtful = [unit for unit in open_units if key_of(unit) in before]
         again, more = await judge(doubtful, self._evidence, self._filler, calls - made, before)
         self._judged |= again
+        self._asked_twice.update(again)
+        await asyncio.to_thread(self._prove, open_units)
         for key, judgement in self._judged.items():
             if not self._is_decided(key, judgement):
                 self._undecided.add(key)
@@ -463,15 +455,47 @@ class Examination:
 
         A second look shows the model more passages.
         """
-        premises = self._premises(self._units())
         doubtful = dict[UnitKey, UnitJudgement]()
         for unit in units:
-            judgement = self._judgement_on(unit, premises)
+            judgement = self._judged.get(key_of(unit))
             if judgement is None or judgement.verdict not in ("not_found", "unproved"):
                 continue
-            if judgement.fault or self._evidence.has_more(unit):
+            if judgement.doubt or self._evidence.has_more(unit):
                 doubtful[key_of(unit)] = judgement
         return doubtful
+
+    def _prove(self, units: Sequence[ReportUnit]) -> None:
+        """Prove the judgements on these units, then once more what may rest on them.
+
+        A statement is a premise of others only once it is proved itself, so none is proved in a
+        circle.
+        """
+        current = self._units()
+        waiting = [unit for unit in units if key_of(unit) in self._judged]
+        while waiting:
+            premises = self._premises(current)
+            has_new_premise = False
+            for unit in waiting:
+                key = key_of(unit)
+                before = self._judged[key]
+                now = proved(
+                    unit,
+                    before,
+                    self._evidence,
+                    premises,
+                    self._grade or "quotations",
+                    is_final=key in self._asked_twice,
+                )
+                self._judged[key] = now
+                if now.verdict == "supported" != before.verdict:
+                    has_new_premise = True
+            if not has_new_premise:
+                break
+            waiting = [unit for unit in (*units, *current) if self._is_unproved(unit)]
+
+    def _is_unproved(self, unit: ReportUnit) -> bool:
+        judgement = self._judged.get(key_of(unit))
+        return judgement is not None and judgement.verdict == "unproved"
 
     def _is_settled(self, unit: ReportUnit) -> bool:
         """Whether a unit needs no model: it is judged already, or quotes a source that it cites."""
@@ -481,11 +505,9 @@ class Examination:
 
     def _checks(self) -> tuple[ClaimCheck, ...]:
         """Return the checks of all units that need a source."""
-        units = self._units()
-        premises = self._premises(units)
         checks = list[ClaimCheck]()
-        for unit in units:
-            check = self._check(unit, premises)
+        for unit in self._units():
+            check = self._check(unit)
             if check is not None:
                 checks.append(check)
         return tuple(checks)
@@ -493,7 +515,6 @@ class Examination:
     def _verdicts(self, draft: Sequence[ReportUnit]) -> tuple[UnitVerdict, ...]:
         """Return the outcome for each unit of the draft."""
         units = self._units()
-        premises = self._premises(units)
         current: dict[UnitKey, ReportUnit] = {}
         # A cell keeps its words when its head or label is corrected.
         for old, new in zip(_cells(draft), _cells(units), strict=False):
@@ -501,9 +522,9 @@ class Examination:
                 current[key_of(old)] = new
         for unit in units:
             current[key_of(unit)] = unit
-        return tuple(self._verdict(unit, current.get(key_of(unit)), premises) for unit in draft)
+        return tuple(self._verdict(unit, current.get(key_of(unit))) for unit in draft)
 
-    def _verdict(self, draft: ReportUnit, unit: ReportUnit | None, premises: str) -> UnitVerdict:
+    def _verdict(self, draft: ReportUnit, unit: ReportUnit | None) -> UnitVerdict:
         """Return the outcome for a unit of the draft.
 
         `unit` is its current form, or None if it was corrected.
@@ -511,10 +532,12 @@ class Examination:
         if unit is None:
             return UnitVerdict(text=draft.text, shown="corrected")
         shown: Shown
-        judgement = self._judgement_on(unit, premises)
+        judgement = self._judged.get(key_of(unit))
+        decided_by: DecidedBy = ""
         if judgement is None:
             if self._is_settled(unit):
                 shown = "supported"
+                decided_by = "quotation"
             elif unit.is_cited and not unit.sources:
                 # The unit cites a source that does not exist.
                 shown = "marked"
@@ -522,7 +545,7 @@ class Examination:
                 shown = "reasoning"
             else:
                 shown = "not_verified"
-            return UnitVerdict(text=unit.text, shown=shown)
+            return UnitVerdict(text=unit.text, shown=shown, decided_by=decided_by)
         if judgement.verdict == "supported":
             shown = "supported"
         elif not is_wrong(unit, judgement):
@@ -540,44 +563,28 @@ class Examination:
             shown=shown,
             words=judgement.words,
             source=source,
-            operation="; ".join(judgement.calculations),
+            decided_by=judgement.decided_by,
+            calculations=judgement.calculations,
         )
 
-    def _premises(self, units: Sequence[ReportUnit]) -> str:
-        """Return the words from which conclusions may be drawn.
+    def _premises(self, units: Sequence[ReportUnit]) -> OtherPremises:
+        """Return what statements may rest on besides sources.
 
-        These are the supported statements, and facts about the sources.
+        These are the user's request, the supported statements, and facts about the sources.
         """
-        premises = [self._evidence.reading]
+        stated = [self._evidence.reading]
         for unit in units:
             judgement = self._judged.get(key_of(unit))
             is_supported = self._is_settled(unit)
             if judgement is not None:
                 is_supported = judgement.verdict == "supported"
             if is_supported:
-                premises.append(unit.text)
-        return " ".join(premises)
+                stated.append(unit.text)
+        return OtherPremises(self._evidence.request, " ".join(stated))
 
-    def _judgement_on(self, unit: ReportUnit, premises: str) -> UnitJudgement | None:
-        """Return the judgement on a unit, changed to "unproved" if its number comes from nowhere.
-
-        The number of a conclusion must be in the quoted passages or, if the unit cites nothing, in
-        the report's `premises`.
-        """
-        judgement = self._judged.get(key_of(unit))
-        if judgement is None or judgement.verdict != "reasoning" or judgement.is_absence:
-            return judgement
-        basis = " ".join(f"{passage.words} {passage.above}" for passage in judgement.passages)
-        if not unit.is_cited:
-            basis = f"{basis} {premises}"
-        fault = unproved(unit, basis, judgement.calculations)
-        if not fault:
-            return judgement
-        return judgement._replace(verdict="unproved", fault=fault)
-
-    def _check(self, unit: ReportUnit, premises: str) -> ClaimCheck | None:
+    def _check(self, unit: ReportUnit) -> ClaimCheck | None:
         """Return the check of a unit with its passages, or None if it needs no source."""
-        judgement = self._judgement_on(unit, premises)
+        judgement = self._judged.get(key_of(unit))
         if judgement is None:
             return self._check_unjudged(unit)
         is_supported = judgement.verdict == "supported"
@@ -608,9 +615,11 @@ class Examination:
             return None
         check = self._verifier.check(unit)
         check = check.model_copy(update={"repair": self._repairs.get(unit.text)})
-        if self._is_sound is False and not self._is_settled(unit):
-            # If the model is not trusted, only verbatim quotations count as supported.
-            check = check.model_copy(update={"verdict": "unsupported"})
+        if self._grade == "unsound" and not self._is_settled(unit):
+            # Without a model that can be trusted, only what no source has counts against a unit.
+            has_all = not not_stated(unit, self._evidence.known(self._sources.values()))
+            verdict: ClaimVerdict = "unchecked" if has_all else "unsupported"
+            check = check.model_copy(update={"verdict": verdict})
         return check
 
     def _passages(self, unit: ReportUnit, judgement: UnitJudgement) -> list[CitedPassage]:
@@ -687,7 +696,9 @@ class Examination:
                 if self._is_settled(unit):
                     continue
                 for before, judgement in fault.wrong:
-                    derived = judgement_on_corrected(unit, before, judgement, self._evidence)
+                    derived = judgement_on_corrected(
+                        unit, before, judgement, self._evidence, self._premises(self._units())
+                    )
                     if derived:
                         self._judged[key_of(unit)] = derived
 
@@ -750,7 +761,7 @@ def _joined(passage: ProofPassage, others: Iterable[ProofPassage]) -> ProofPassa
 
 def is_wrong(unit: ReportUnit, judgement: UnitJudgement) -> bool:
     """Whether a unit needs to be corrected or marked."""
-    if judgement.verdict in ("supported", "reasoning"):
+    if judgement.verdict in ("supported", "reasoning", "advice"):
         return False
     if judgement.verdict in ("contradicted", "wrong_source") or unit.kind not in _TITLE_KINDS:
         return True
@@ -796,7 +807,8 @@ def _reasons(judgement: UnitJudgement) -> tuple[str, ...]:
     if judgement.verdict == "wrong_source":
         return ("another source says so",)
     if judgement.verdict == "unproved":
-        return (f"not proved: {judgement.fault}",)
+        reason = judgement.doubt.message if judgement.doubt else "no source proves it"
+        return (f"not proved: {reason}",)
     if judgement.verdict != "contradicted":
         return ("the source does not say so",)
     reasons = ["the source says something else"]

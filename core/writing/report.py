@@ -273,8 +273,7 @@ def audited_report(
     cited = list[Source]()
     for number, key in examined.keys.items():
         cited.append(state.sources[key].model_copy(update={"number": number}))
-    has_doubts = not examined.is_unverified
-    text, claims = with_marks(examined.text, examined.claims, words, cited, doubts=has_doubts)
+    text, claims = with_marks(examined.text, examined.claims, words, cited)
     examined = examined._replace(claims=claims)
     audit = _audit_of(state, examined, texts, failures)
     claims = _with_independence(claims, organisations(state.sources.values(), audit.reprints))
@@ -332,7 +331,7 @@ def _audit_of(
         independent_sources=len({*organisations(cited, groups).values()}),
         excerpts_cited=len(unopened),
         reprints=tuple(groups),
-        is_unverified=report.is_unverified,
+        judge_grade=report.grade,
         disagreements=tuple(ThreadDisputes(state).in_text(report.text)),
         open_gaps=tuple(unanswered(state)),
         not_read=tuple(not_read(state)),

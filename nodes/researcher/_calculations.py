@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.evidence.checking.quantities import calculate
+from ...core.evidence.checking.calculations import calculate
 from ...tools.tool import as_lines
 
 _MOST_CALCULATIONS = 20

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..citations.citing import Edit, with_edits
 from ..text.words import QUOTED, dates_in, names, stems, tokens
+from ...records.calculations import Calculation
+from .calculations import Calculated, Premise, calculated, premises_in
 from .quantities import (
     Number,
-    follows,
     fractions_in,
     is_about,
     is_same_quantity,
@@ -20,7 +21,6 @@ from .quantities import (
     months_in,
     numbers_in,
     plain_figures,
-    results_of,
 )
 from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
 from .units import ReportUnit, report_units
@@ -61,20 +61,41 @@ class ProofPassage(NamedTuple):
         return len(figures), len(words)
 
 
+class Doubt(NamedTuple):
+    """Why code cannot prove a model's verdict on a unit."""
+
+    kind: Literal["figure", "quotation", "words"]
+    """What is not proved: a figure; words that are quoted, by the model or in the unit; or other
+    words, such as a month or a unit of measure, on which a model may be the better judge."""
+    message: str
+    """The reason, in words for the reader."""
+    request: str = ""
+    """What the model is asked to do about it; empty if it is told the reason alone."""
+
+    @property
+    def for_model(self) -> str:
+        """The reason, in words on which a model can act."""
+        return self.request or self.message
+
+
 class Proof(NamedTuple):
     """The passages of sources quoted for or against a unit, and whether they prove it."""
 
     passages: tuple[ProofPassage, ...] = ()
     """The passages in the order of the quoted words."""
-    fault: str = ""
-    """Why they do not prove the unit, in words for the reader; empty if they do."""
+    doubt: Doubt | None = None
+    """Why they do not prove the unit; None if they do."""
+    calculations: tuple[Calculation, ...] = ()
+    """The calculations from which its figures follow."""
 
     def is_by_source_of(self, unit: ReportUnit) -> bool:
         """Whether a source cited by the unit proves it.
 
-        For a unit without citations, any source may.
+        For a unit without citations, any source may; what rests on no source is by none of them.
         """
-        return not unit.is_cited or any(passage.source in unit.sources for passage in self.passages)
+        if not unit.is_cited or not self.passages:
+            return True
+        return any(passage.source in unit.sources for passage in self.passages)
 
 
 class Known(NamedTuple):
@@ -86,44 +107,126 @@ class Known(NamedTuple):
     """Its title and date."""
 
 
+class OtherPremises(NamedTuple):
+    """What a unit may rest on besides sources."""
+
+    request: str = ""
+    """The user's own messages."""
+    report: str = ""
+    """The statements of the report that are proved themselves, and facts about the research."""
+
+
+class Answer(NamedTuple):
+    """What a model hands in to prove its verdict on a unit."""
+
+    words: str
+    """The words that decide; line breaks and ellipses separate those from different places."""
+    calculations: Sequence[str] = ()
+    """Lines of arithmetic (see `calculated`)."""
+    supposed: Sequence[str] = ()
+    """Numbers that the unit supposes, as in "if only 340 order"."""
+
+
+class _Quoted(NamedTuple):
+    """The words that a model quotes, as they were found."""
+
+    passages: tuple[ProofPassage, ...]
+    """Those in sources."""
+    elsewhere: tuple[str, ...]
+    """Those in the request or in other statements of the report."""
+    is_complete: bool
+    """Whether all were found."""
+
+
 def prove(
-    unit: ReportUnit, words: str, calculations: Sequence[str], sources: Mapping[str, Known]
+    unit: ReportUnit,
+    answer: Answer,
+    sources: Mapping[str, Known],
+    premises: OtherPremises = OtherPremises(),
 ) -> Proof:
-    """Return the proof of a unit by `words` that a model quotes.
+    """Return the proof of a unit by the words that a model quotes.
 
-    They prove it if they are in the sources, with all the unit's numbers. Line breaks and ellipses
-    separate words from different passages. `sources` are by key, cited ones first. Numbers, months
-    and units of measure are compared by value; they may also be in the heading or table header
-    above the words, or in the source's title and date, and numbers may follow from
-    `calculations` (see `results_of`). Quotations must be verbatim.
+    They prove it if they are in the sources, the request or a proved statement of the report, with
+    all the unit's figures. `sources` are by key, cited ones first. Numbers, months and units of
+    measure are compared by value; they may also be in the heading or table header above the words,
+    in the source's title and date, or in the request, and numbers may follow from calculations with
+    these numbers (see `calculated`). Quotations must be verbatim.
     """
-    pieces = [piece for piece in _PIECES.split(words) if tokens(piece)]
-    if not pieces:
-        return Proof((), "no words of a source were given for it")
-    quoted = list[ProofPassage]()
-    is_complete = True
-    for piece in pieces:
-        with_piece = _passages_with(piece, unit, sources)
-        quoted += with_piece
-        is_complete = is_complete and bool(with_piece)
-    passages = tuple(dict.fromkeys(quoted))
-    if not is_complete:
-        return Proof(passages, "its words are in no source")
-
-    evidence = list[str]()
+    quoted = _found(unit, answer.words, sources, premises)
+    evidence = [*quoted.elsewhere]
     around = list[str]()
     texts = list[SourceText]()
-    for passage in passages:
+    inputs = [Premise(value, "supposed") for value in _values(answer.supposed)]
+    for passage in quoted.passages:
         known = sources[passage.source]
-        evidence.append(f"{passage.words} {passage.above} {known.about}")
+        words = f"{passage.words} {passage.above} {known.about}"
+        evidence.append(words)
         around.append(passage.around)
         texts += known.texts
+        inputs += premises_in(f"{words} {passage.around}", "source", passage.source)
+    inputs += premises_in(premises.request, "request")
+    inputs += premises_in(premises.report, "report")
     # A title may name the year; a table header may name the year of each column.
     for key, known in sources.items():
         if key in unit.sources:
             around.append(known.about)
-    fault = unproved(unit, " ".join(evidence), calculations, " ".join(around), texts)
-    return Proof(passages, fault or _misquoted(unit, sources))
+
+    named = " ".join([*evidence, *around, premises.request, unit.text, unit.around])
+    results = calculated(
+        answer.calculations, inputs, lambda item: stands_in(item, named), unit.text
+    )
+    given = [*evidence, premises.request]
+    if not unit.is_cited:
+        given.append(premises.report)
+    doubt = doubt_about(unit, " ".join(given), results, " ".join(around), texts, answer.supposed)
+    if doubt is None or doubt.kind == "words":
+        doubt = _doubt_about_quotations(unit, quoted, sources, premises) or doubt
+    return Proof(quoted.passages, doubt, results.calculations)
+
+
+def _found(
+    unit: ReportUnit, words: str, sources: Mapping[str, Known], premises: OtherPremises
+) -> _Quoted:
+    """Find the words that a model quotes for a unit."""
+    passages = list[ProofPassage]()
+    elsewhere = list[str]()
+    is_complete = True
+    for piece in _PIECES.split(words):
+        if not tokens(piece):
+            continue
+        with_piece = _passages_with(piece, unit, sources)
+        passages += with_piece
+        if with_piece:
+            continue
+        if stands_in(piece, premises.request) or stands_in(piece, premises.report):
+            elsewhere.append(piece)
+        else:
+            is_complete = False
+    return _Quoted(tuple(dict.fromkeys(passages)), tuple(elsewhere), is_complete)
+
+
+def _values(supposed: Iterable[str]) -> list[float]:
+    """Return the values of numbers that a unit supposes."""
+    values = list[float]()
+    for text in supposed:
+        values += [number.value for number in numbers_in(text)]
+    return values
+
+
+def _doubt_about_quotations(
+    unit: ReportUnit, quoted: _Quoted, sources: Mapping[str, Known], premises: OtherPremises
+) -> Doubt | None:
+    """Return a doubt about words that are quoted for a unit, or in it; None if all were found."""
+    if not quoted.is_complete:
+        kind: Literal["quotation", "words"] = "words" if quoted.passages else "quotation"
+        return Doubt(
+            kind,
+            "its words are in no source",
+            "some of the words are in no passage: copy them exactly",
+        )
+    if not quoted.passages and not quoted.elsewhere and not unit.has_number:
+        return Doubt("quotation", "no words of a source were given for it")
+    return _misquoted(unit, sources, premises)
 
 
 def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
@@ -138,65 +241,91 @@ def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
         evidence += text.windows.texts(similar)
     for known in sources.values():
         evidence.append(known.about)
-    fault = unproved(unit, " ".join(evidence), (), texts=texts)
-    return fault or _misquoted(unit, sources)
+    doubt = doubt_about(unit, " ".join(evidence), texts=texts)
+    doubt = doubt or _misquoted(unit, sources, OtherPremises())
+    return doubt.message if doubt else ""
 
 
-def unproved(
+def doubt_about(
     unit: ReportUnit,
     evidence: str,
-    calculations: Sequence[str],
+    results: Calculated = Calculated(),
     around: str = "",
     texts: Sequence[SourceText] = (),
-) -> str:
-    """Return a message about a number, month or unit of measure that the evidence of a unit lacks.
+    supposed: Sequence[str] = (),
+) -> Doubt | None:
+    """Return a doubt about a number, month or unit of measure that the evidence of a unit lacks.
 
-    It is empty if the evidence has all. `evidence` are the quoted words. Years, months and units of
-    measure may also be in the text `around` them; units of measure, and numbers that belong to
-    names (the 7 of "Route 7"), anywhere in `texts`. Counts in words (two studies) need no evidence.
+    None if the evidence has all. `evidence` are the quoted words, `results` what follows from
+    calculations. Years, months and units of measure may also be in the text `around` them; units of
+    measure, and numbers that belong to names (the 7 of "Route 7"), anywhere in `texts`. Counts in
+    words (two studies) and numbers that the unit supposes need no evidence.
     """
     claim = unit.raw_words if unit.kind == "cell" else _NUMBERED.sub("", unit.text)
     is_prose = unit.kind not in ("head", "label", "cell")
     wide = f"{evidence} {around}"
     measures = _measures_given(unit, claim, wide)
     given = _Evidence(evidence, around, measures, texts)
+    is_percent = unit.kind == "cell" and "%" in measures_in(unit.text)
+    free = _values(supposed)
 
     has_figures = False
-    missing = list[Number]()
+    is_calculated = False
+    in_words = list[Number]()
     for number in numbers_in(claim):
-        if is_prose and number.is_count:
+        if (is_prose and number.is_count) or number.value in free:
             continue
         has_figures = True
-        if not given.has(number):
-            missing.append(number)
+        if given.has(number):
+            continue
+        wanted = number._replace(measure="%") if is_percent else number
+        if results.leads_to(wanted):
+            is_calculated = True
+        elif number.is_word:
+            in_words.append(number)
+        else:
+            return _doubt_about_figure(number, results)
     if unit.kind != "head":
         # In a table header, "half" names a quantity, such as half a year.
         for fraction in fractions_in(claim):
-            if not given.has_fraction(fraction):
-                missing.append(fraction)
-
-    results = list[float]()
-    if missing:
-        named = f"{wide} {unit.text} {unit.around}"
-        known = [*given.numbers, *given.shares]
-        results = results_of(calculations, known, lambda item: stands_in(item, named))
-    is_percent = unit.kind == "cell" and "%" in measures_in(unit.text)
-    for number in missing:
-        wanted = number._replace(measure="%") if is_percent else number
-        if not follows(wanted, results):
-            fault = f"{round(number.figure, 2):g} is not in those words"
-            if calculations:
-                fault += ", and the calculations given do not lead to it"
-            return fault
+            if not given.has_fraction(fraction) and not results.leads_to(fraction):
+                in_words.append(fraction)
+    if in_words:
+        # What a number in words counts or measures is a matter of language.
+        return Doubt("words", _not_in_words(in_words[0]))
 
     if months_in(claim) - months_in(wide):
-        return "its month is not in those words"
-    if results or (is_prose and not has_figures):
+        return Doubt("words", "its month is not in those words")
+    if is_calculated or (is_prose and not has_figures):
         # A calculation may change the unit of measure; "daily operation" states no quantity.
-        return ""
+        return None
     if measures_alone_in(claim) - measures or _has_other_rate(claim, wide):
-        return "its unit of measure is not in those words"
-    return ""
+        return Doubt("words", "its unit of measure is not in those words")
+    return None
+
+
+def _not_in_words(number: Number) -> str:
+    return f"{round(number.figure, 2):g} is not in those words"
+
+
+def _doubt_about_figure(number: Number, results: Calculated) -> Doubt:
+    """Return the doubt about a figure that is neither quoted nor calculated."""
+    figure = f"{round(number.figure, 2):g}"
+    message = _not_in_words(number)
+    if results.calculations or results.unknown:
+        message += ", and the calculations given do not lead to it"
+    if results.unknown:
+        request = (
+            f"{results.unknown} in `{results.line}` is in none of the words that you quote, not in "
+            "the request and no earlier result: quote the words that state it, or calculate it"
+        )
+    else:
+        request = (
+            f"{figure} follows from nothing given: quote the words that state it, or write the "
+            "calculation from numbers in the passages, the request or earlier results, or say that "
+            "it is wrong"
+        )
+    return Doubt("figure", message, request)
 
 
 def _measures_given(unit: ReportUnit, claim: str, wide: str) -> set[str]:
@@ -348,15 +477,18 @@ def _narrowest_span(piece: str, text: SourceText, window: Window) -> tuple[int, 
     return window.start, window.end
 
 
-def _misquoted(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
-    """Return a message if a quotation in a unit is in no source; otherwise empty."""
+def _misquoted(
+    unit: ReportUnit, sources: Mapping[str, Known], premises: OtherPremises
+) -> Doubt | None:
+    """Return a doubt if a quotation in a unit is in no source, and not in the other premises."""
     texts = _texts_of(sources)
     for quotation in QUOTED.finditer(unit.text):
         words = quotation[1].rstrip(" .,;:!?…")
-        is_long = len(tokens(words)) >= _SHORTEST_QUOTATION
-        if is_long and not _any_holds(texts, words):
-            return "no source has the words in quotation marks"
-    return ""
+        if len(tokens(words)) < _SHORTEST_QUOTATION or _any_holds(texts, words):
+            continue
+        if not stands_in(words, premises.request) and not stands_in(words, premises.report):
+            return Doubt("quotation", "no source has the words in quotation marks")
+    return None
 
 
 def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
@@ -409,6 +541,6 @@ def _says(known: Known, unit: ReportUnit, unit_names: list[str]) -> bool:
             shared = len(wanted & words_and_figures(words)) / max(1, len(wanted))
             if shared < _LEAST_SHARED:
                 continue
-            if not prove(unit, words, (), {"": known}).fault:
+            if not prove(unit, Answer(words), {"": known}).doubt:
                 return True
     return False

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import math
-import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -12,14 +10,10 @@ from typing import NamedTuple
 
 from ..text.words import WORDS, all_month_names, dates_in, may_be_year
 
-_NEAR = 0.006
-"""Relative tolerance for a conversion factor in a calculation."""
 _ABOUT = 0.12
 """Relative tolerance for a fraction in words, as in "nearly half"."""
 _LARGEST_FREE = 12
-"""Largest whole number that a calculation may use without a source."""
-_LONGEST_CALCULATION = 300
-"""Maximum length of a calculation, in characters."""
+"""Largest number in words that counts things without a source."""
 _LONGEST_FIGURE = 40
 """Maximum length of a number, in characters."""
 _LONGEST_NAME = 40
@@ -32,7 +26,7 @@ UNIFORM_SIGNS = str.maketrans("–—‑−‐’‘“”„«»\u00a0\u202f", 
 """Table for `str.translate` that maps all dashes, quotation marks and spaces to one character of
 each kind."""
 _FIGURE = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
-_NUMBER = re.compile(
+NUMBER = re.compile(
     r"(?P<sign>[€£$]|°)?\s?(?<![\w.])(?P<figure>\d{1,3}(?: \d{3})+(?!\d)|\d+(?:[.,']\d+)*)"
     r"(?:[ -]?(?P<scale>[^\W\d_]+)(?![^\W_]))?"
     r"(?:[ -]?(?P<measure>°?[^\W\d_]+[²³]?|%|[€£$](?!\s?\d)))?"
@@ -42,20 +36,8 @@ _ISO = re.compile(r"\b(\d{4})-(?:0\d|1[0-2])(?:-(\d\d))?\b")
 _CAPITALISED = re.compile(r"([^\W\d_a-zß-öø-ÿ][\w-]*) $")
 _WORD = re.compile(r"[^\W\d_]+")
 _MEASURE = re.compile(r"°?[^\W\d_]+[²³]?|[%€£$]")
-_TIMES = re.compile(r"(?<=[\d)%])\s*[x×·]\s*(?=[\d(])")
-_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_DECIMAL = re.compile(r"(\d+(?:\.\d+)?)\s*(%)?")
-_EXPRESSION = re.compile(r"[-+*/().\de\s]+")
 _RATES = {"a", "an", "per", "pro", "je", "par", "por"}
 """Words before the second unit of a rate: 96 a year."""
-_OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-
-
 def _lines(table: str) -> list[list[str]]:
     """Return the words of each line of a word table."""
     return list(map(str.split, WORDS[table].strip().splitlines()))
@@ -77,21 +59,12 @@ def _names_of_measures() -> Mapping[str, str]:
     return names
 
 
-def _conversion_factors() -> list[float]:
-    """Return the conversion factors, in both directions."""
-    factors = list[float]()
-    for *_, value in _lines("factors"):
-        factors += [float(value), 1 / float(value)]
-    return factors
-
-
 _NUMBER_WORDS = _values("numbers")
 _SCALES = _values("scales")
 _SHARES = {word: 100 / value for word, value in _values("fractions").items()}
 """Values of fractions in words, in percent."""
 _MEASURE_NAMES = _names_of_measures()
 """The name of each unit of measure, by its forms: km by kilometres."""
-_FACTORS = _conversion_factors()
 
 
 class Number(NamedTuple):
@@ -126,150 +99,6 @@ class Number(NamedTuple):
         return self.value != self.figure
 
 
-def results_of(
-    lines: Iterable[str], stated: Iterable[Number], is_named: Callable[[str], bool]
-) -> list[float]:
-    """Return the results of lines of arithmetic with which a model derives a number.
-
-    A line is a calculation, such as `(48 - 40) / 40 = 20 %`, or a count, such as `Ash, Birch, Elm =
-    3`. It counts only if its numbers are all stated by sources or results of earlier lines. Whole
-    numbers up to twelve, 100 and conversion factors need no source, if another number of the line
-    has one. `stated` are the numbers in the sources; `is_named` says whether the sources name an
-    item of a count.
-    """
-    # Numbers may be used as written: 5.5 and 8.9 for $5.5m and $8.9m, or below a header "in
-    # millions".
-    known = list[float]()
-    for number in stated:
-        known += [number.value, number.figure]
-    results = list[float]()
-    for line in lines:
-        left = line[:_LONGEST_CALCULATION].partition("=")[0].strip(" :")
-        # In 60 % of 48, a percentage is a share; in 60 % - 40 %, it is a number.
-        values = [*_evaluated(left, 0.01, known), *_evaluated(left, 1.0, known)]
-        if not values:
-            items = [item for item in re.split(r"[,;]\s", left) if item.strip()]
-            if len(items) > 1 and all(map(is_named, items)):
-                values = [float(len(items))]
-        results += values
-        known += values
-    return results
-
-
-def calculate(line: str) -> float | None:
-    """Return the result of a line of arithmetic, with 5 % as 0.05; None if it is anything else."""
-
-    def literal(found: re.Match[str]) -> str:
-        value = float(found[1])
-        if found[2]:
-            value *= 0.01
-        return repr(value)
-
-    plain = _GROUPED.sub("", _plain_arithmetic(line[:_LONGEST_CALCULATION]))
-    return _result(_DECIMAL.sub(literal, plain))
-
-
-def follows(number: Number, results: Iterable[float]) -> bool:
-    """Whether a number is one of these results, rounded.
-
-    Results for a percentage may be fractions of 1.
-    """
-    values = list(map(abs, results))
-    if number.measure == "%":
-        values += [100 * value for value in values]
-    scale = number.value / number.figure if number.figure else 1.0
-    for target, step in ((number.value, number.step), (number.figure, number.step / scale)):
-        tolerance = step / 2 * (1 + 1e-9)
-        if any(abs(value - target) <= tolerance for value in values):
-            return True
-    return False
-
-
-def _evaluated(line: str, percent: float, known: Sequence[float]) -> list[float]:
-    """Return the result of a line of arithmetic, then 1/n for each whole number n from 2 to 12 in
-    it.
-
-    The result is empty if the line is no arithmetic, if it has a number that needs a source (see
-    `_is_free`) and is not `known`, or if it has no known number. `percent` is the value of a
-    percent sign.
-    """
-    plain = _plain_arithmetic(line)
-    has_known = False
-    fractions = list[float]()
-
-    def literal(found: re.Match[str]) -> str:
-        nonlocal has_known
-        number = _read(found, plain)
-        readings = [number.value]
-        figure = found["figure"]
-        if figure.replace(".", "", 1).isdecimal():
-            # The point in 1.609 may be a decimal or a grouping separator.
-            readings.append(float(figure))
-        usable = [value for value in readings if _is_one_of(value, known)]
-        if usable:
-            has_known = True
-        else:
-            usable = [value for value in readings if _is_free(value)]
-        if not usable:
-            return "?"
-        value = usable[0]
-        if value in range(2, _LARGEST_FREE + 1):
-            # A division by 2 gives a half.
-            fractions.append(1 / value)
-        if number.measure == "%":
-            value *= percent
-        return repr(value)
-
-    result = _result(_NUMBER.sub(literal, plain))
-    if result is None or not has_known:
-        return []
-    return [result, *fractions]
-
-
-def _plain_arithmetic(line: str) -> str:
-    """Return a line of arithmetic with `*` and `/` as signs."""
-    return _TIMES.sub("*", _plain(line)).replace("÷", "/")
-
-
-def _is_one_of(value: float, others: Iterable[float]) -> bool:
-    """Whether a number equals one of the others, except for rounding errors."""
-    return any(math.isclose(value, other, rel_tol=1e-9) for other in others)
-
-
-def _result(expression: str) -> float | None:
-    """Evaluate an expression of numbers, operators and brackets.
-
-    None if it contains anything else.
-    """
-
-    def evaluate(node: ast.expr) -> float:
-        match node:
-            case ast.BinOp(left, sign, right) if type(sign) in _OPERATIONS:
-                return _OPERATIONS[type(sign)](evaluate(left), evaluate(right))
-            case ast.UnaryOp(ast.USub(), operand):
-                return -evaluate(operand)
-            case ast.Constant(float(value)):
-                return value
-        raise ValueError("no arithmetic")
-
-    if not _EXPRESSION.fullmatch(expression):
-        return None
-    try:
-        return evaluate(ast.parse(expression.strip(), mode="eval").body)
-    except (SyntaxError, ArithmeticError, ValueError):
-        return None
-
-
-def _is_free(value: float) -> bool:
-    """Whether a calculation may use a number without a source.
-
-    That is a whole number up to 12, 100, or a conversion factor.
-    """
-    if value in range(1, _LARGEST_FREE + 1) or value == 100:
-        return True
-    return any(abs(value - factor) <= _NEAR * factor for factor in _FACTORS)
-
-
 def plain_figures(text: str) -> frozenset[str]:
     """Return the numbers in digits in a text, as `plain_figure` writes them."""
     return frozenset(map(plain_figure, _FIGURE.findall(text)))
@@ -289,8 +118,8 @@ def numbers_in(text: str) -> list[Number]:
 
     An ISO date gives its year and day.
     """
-    plain = _ISO.sub(r"\1 \2", _YEARS.sub(_both_years, _plain(text)))
-    numbers = [_read(found, plain) for found in _NUMBER.finditer(plain)]
+    plain = _ISO.sub(r"\1 \2", _YEARS.sub(_both_years, plain_text(text)))
+    numbers = [read_number(found, plain) for found in NUMBER.finditer(plain)]
     # The "two" of "two thirds" and "two times" is no number.
     not_before = {*_SHARES, *WORDS["times"].split()}
     for word, following in pairwise([*_folded_words(plain), ""]):
@@ -359,7 +188,7 @@ def measures_alone_in(text: str) -> frozenset[str]:
 
 def _named_measures(text: str) -> list[str]:
     """Return the words and signs for units of measure in a text."""
-    return [word for word in _MEASURE.findall(_plain(text).casefold()) if word in _MEASURE_NAMES]
+    return [word for word in _MEASURE.findall(plain_text(text).casefold()) if word in _MEASURE_NAMES]
 
 
 def months_in(text: str) -> frozenset[int]:
@@ -408,7 +237,7 @@ def _is_same_value(number: Number, other: Number, context: str) -> bool:
     return False
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return a text with `UNIFORM_SIGNS`, and with signs for words such as "per cent"."""
     plain = text.translate(UNIFORM_SIGNS)
     for sign, *forms in _lines("powers"):
@@ -416,8 +245,8 @@ def _plain(text: str) -> str:
     return plain
 
 
-def _read(found: re.Match[str], text: str) -> Number:
-    """Return the number that `_NUMBER` has found in a text.
+def read_number(found: re.Match[str], text: str) -> Number:
+    """Return the number that `NUMBER` has found in a text.
 
     It is not a number (NaN) if it is too long or has two points.
     """

@@ -99,6 +99,14 @@ class Windows:
             most = max(most, len(wanted & keys))
         return most / len(wanted)
 
+    def within(self, start: int, end: int) -> list[int]:
+        """Return the indexes of the windows that have a part of the text from `start` to `end`."""
+        indexes = list[int]()
+        for number, window in enumerate(self.windows):
+            if window.start < end and start < window.end:
+                indexes.append(number)
+        return indexes
+
     def shown(self, numbers: Iterable[int]) -> list[str]:
         """Return the texts of these windows and the opening, neighbours joined.
 

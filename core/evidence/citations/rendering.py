@@ -187,15 +187,13 @@ def with_marks(
     claims: Iterable[ClaimCheck],
     labels: Labels,
     sources: Sequence[Source] = (),
-    *,
-    doubts: bool = True,
 ) -> tuple[str, tuple[ClaimCheck, ...]]:
     """Return a report's text with a mark after each unsupported claim, and the claims with their
     new offsets.
 
-    `claims` must be in text order; if `doubts` is false, no claim is marked. Notes below tables say
-    which of the cited `sources` are drafts, superseded or not in force. Citations of unknown
-    sources (`[0]`) are removed, and the result is sanitized.
+    `claims` must be in text order. Notes below tables say which of the cited `sources` are drafts,
+    superseded or not in force. Citations of unknown sources (`[0]`) are removed, and the result is
+    sanitized.
     """
     marked = ""
     done = 0
@@ -219,7 +217,7 @@ def with_marks(
             words = words[:-1].rstrip()
         words_end = claim.start + len(words)
         copy_to(words_end)
-        is_marked = doubts and claim.verdict == "unsupported"
+        is_marked = claim.verdict == "unsupported"
         if is_marked:
             marked += f" *({labels.not_verified})*"
             if text[words_end : words_end + 1].isalnum():
@@ -357,13 +355,13 @@ def title_line(title: str) -> str:
 
 
 def warning_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
-    """Return the warning to put above a report that is mostly unverified or cites nothing.
+    """Return the warning to put above a report that could not be judged or cites nothing.
 
     A report that only says that the sources have no answer (see `is_refusal`) needs no citation.
     The warning is empty for all other reports.
     """
-    if report.audit and report.audit.is_unverified:
-        return labels.mostly_unverified
+    if report.audit and report.audit.judge_grade == "unsound":
+        return labels.not_judged
     if report.sources:
         return ""
     if not was_researched:

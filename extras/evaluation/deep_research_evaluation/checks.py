@@ -39,7 +39,8 @@ class Checked(NamedTuple):
                 "proof": {
                     "words": verdict.words,
                     "source": verdict.source,
-                    "operation": verdict.operation,
+                    "decided_by": verdict.decided_by,
+                    "calculations": [line.model_dump() for line in verdict.calculations],
                 },
             }
             for verdict in self.report.verdicts

@@ -1,0 +1,310 @@
+"""Verifies calculations with which a model derives a figure: each input must be a premise."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ...records.calculations import Calculation, CalculationInput, InputOrigin
+from ..text.words import WORDS
+from .quantities import NUMBER, Number, fractions_in, numbers_in, plain_text, read_number
+
+_NEAR = 0.006
+"""Relative tolerance for a conversion factor in a calculation."""
+_LARGEST_FREE = 12
+"""Largest whole number that a calculation may use without a source."""
+_LONGEST_CALCULATION = 300
+"""Maximum length of a calculation, in characters."""
+_PERCENT = 0.01
+_TIMES = re.compile(r"(?<=[\d)%])\s*[x×·]\s*(?=[\d(])")
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_DECIMAL = re.compile(r"(\d+(?:\.\d+)?)\s*(%)?")
+_RATIO = re.compile(r"(?<![\d.,/*)])(\d+)\s*/\s*(\d+)(?![\d.,%])")
+_EXPRESSION = re.compile(r"[-+*/().\de\s]+")
+_OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+
+
+def _conversion_factors() -> list[float]:
+    """Return the conversion factors, in both directions."""
+    factors = list[float]()
+    for line in WORDS["factors"].strip().splitlines():
+        value = float(line.split()[-1])
+        factors += [value, 1 / value]
+    return factors
+
+
+_FACTORS = _conversion_factors()
+
+
+class Premise(NamedTuple):
+    """A number from which a figure of the report may be calculated."""
+
+    value: float
+    origin: InputOrigin
+    unit: str = ""
+    """Its unit of measure; empty if it has none."""
+    source: str = ""
+    """Key of the source, if it comes from one."""
+
+    @property
+    def as_input(self) -> CalculationInput:
+        """The record of its use in a calculation."""
+        return CalculationInput(
+            value=self.value, unit=self.unit, origin=self.origin, source=self.source
+        )
+
+
+def premises_in(text: str, origin: InputOrigin, source: str = "") -> list[Premise]:
+    """Return the numbers of a text as premises.
+
+    A number may be used as written, without its scale (5.5 for $5.5m), and a share as a percentage
+    or as a part of 1.
+    """
+    premises = list[Premise]()
+    for number in [*numbers_in(text), *fractions_in(text)]:
+        values = [number.value, number.figure]
+        if number.measure == "%":
+            values.append(number.value * _PERCENT)
+        for value in dict.fromkeys(values):
+            premises.append(Premise(value, origin, number.measure, source))
+    return premises
+
+
+class Calculated(NamedTuple):
+    """What a model's lines of arithmetic lead to."""
+
+    calculations: tuple[Calculation, ...] = ()
+    """The lines that could be calculated again, in order."""
+    results: tuple[float, ...] = ()
+    """Their exact results, and the results as written where they are rounded rightly."""
+    unknown: str = ""
+    """The first number of a line that is no premise, as written; empty if there is none."""
+    line: str = ""
+    """The line in which it stands."""
+
+    def leads_to(self, number: Number) -> bool:
+        """Whether a number is one of the results or of the inputs that need a premise."""
+        used = [*self.results]
+        for calculation in self.calculations:
+            for given in calculation.inputs:
+                if given.origin != "constant":
+                    used.append(given.value)
+        return follows(number, used)
+
+
+def calculated(
+    lines: Iterable[str],
+    premises: Sequence[Premise],
+    is_named: Callable[[str], bool],
+    name: str,
+) -> Calculated:
+    """Calculate lines of arithmetic again with which a model derives a figure.
+
+    A line is a calculation, such as `(48 - 40) / 40 = 20 %`, or a count, such as `Ash, Birch, Elm =
+    3`. It counts only if its numbers are all premises or results of earlier lines, exact or as
+    written. Whole numbers up to twelve, 100 and conversion factors need no premise, if another
+    number of the line has one. `is_named` says whether the sources name an item of a count; `name`
+    is the statement that rests on the lines.
+    """
+    known = list(premises)
+    calculations = list[Calculation]()
+    results = list[float]()
+    unknown = ""
+    unknown_line = ""
+    for line in lines:
+        formula, _, written = line[:_LONGEST_CALCULATION].partition("=")
+        formula = formula.strip(" :")
+        # In 60 % of 48, a percentage is a share; in 60 % - 40 %, it is a number.
+        attempts = [_Attempt(formula, percent, known) for percent in (_PERCENT, 1.0)]
+        values = list[float]()
+        of_constants = list[float]()
+        for attempt in attempts:
+            if attempt.result is not None:
+                target = values if attempt.has_premise else of_constants
+                target.append(attempt.result)
+        inputs = attempts[0].inputs
+        if not values and _counts_named_items(formula, is_named):
+            values = [float(len(_items(formula)))]
+            inputs = []
+        if not values:
+            # What follows from constants alone, such as the days of two weeks, proves nothing.
+            known += [Premise(value, "constant") for value in of_constants]
+            if not of_constants and not unknown:
+                unknown = attempts[0].unknown
+                unknown_line = line.strip()
+            continue
+        rounded = _rounded_rightly(written, values)
+        results += values
+        known += [Premise(value, "calculation") for value in values]
+        for number in rounded:
+            results.append(number.value)
+            known += premises_in(written, "calculation")
+        calculations.append(
+            Calculation(
+                name=name,
+                formula=formula,
+                inputs=tuple(premise.as_input for premise in inputs),
+                value=values[0],
+                result=written.strip(),
+                is_rounded=bool(rounded),
+            )
+        )
+    return Calculated(tuple(calculations), tuple(results), unknown, unknown_line)
+
+
+def calculate(line: str) -> float | None:
+    """Return the result of a line of arithmetic, with 5 % as 0.05; None if it is anything else."""
+
+    def literal(found: re.Match[str]) -> str:
+        value = float(found[1])
+        if found[2]:
+            value *= _PERCENT
+        return repr(value)
+
+    plain = _GROUPED.sub("", _plain_arithmetic(line[:_LONGEST_CALCULATION]))
+    return _result(_DECIMAL.sub(literal, plain))
+
+
+def follows(number: Number, results: Iterable[float]) -> bool:
+    """Whether a number is one of these results, rounded.
+
+    Results for a percentage may be fractions of 1.
+    """
+    values = list(map(abs, results))
+    if number.measure == "%":
+        values += [100 * value for value in values]
+    scale = number.value / number.figure if number.figure else 1.0
+    for target, step in ((number.value, number.step), (number.figure, number.step / scale)):
+        tolerance = abs(step) / 2 * (1 + 1e-9)
+        if any(abs(value - abs(target)) <= tolerance for value in values):
+            return True
+    return False
+
+
+class _Attempt:
+    """An attempt to calculate a formula with percentages of one kind."""
+
+    def __init__(self, formula: str, percent: float, known: Sequence[Premise]) -> None:
+        """`percent` is the value of a percent sign; `known` are the premises."""
+        self.inputs = list[Premise]()
+        """The premises and constants that it uses, in order."""
+        self.unknown = ""
+        """The first number that is neither, as written; empty if there is none."""
+        self._percent = percent
+        self._known = known
+        self._plain = self._with_shares(_plain_arithmetic(formula))
+        expression = NUMBER.sub(self._literal, self._plain)
+        self.result: float | None = None
+        """The result; None if the formula is no arithmetic, or has a number that is neither."""
+        if not self.unknown and self.inputs:
+            self.result = _result(expression)
+
+    @property
+    def has_premise(self) -> bool:
+        """Whether it uses a number that is no constant."""
+        return any(given.origin != "constant" for given in self.inputs)
+
+    def _with_shares(self, formula: str) -> str:
+        """Return the formula with each ratio that is a known share, such as 17/20 for 85 %, as a
+        decimal."""
+
+        def decimal(found: re.Match[str]) -> str:
+            parts = (float(found[1]), float(found[2]))
+            if not parts[1] or all(self._premise(part) for part in parts):
+                return found[0]
+            share = parts[0] / parts[1]
+            return repr(share) if self._premise(share) else found[0]
+
+        return _RATIO.sub(decimal, formula)
+
+    def _premise(self, value: float) -> Premise | None:
+        """Return the premise with this value, except for rounding errors."""
+        for premise in self._known:
+            if math.isclose(value, abs(premise.value), rel_tol=1e-9):
+                return premise
+        return None
+
+    def _literal(self, found: re.Match[str]) -> str:
+        """Return a number of the formula for Python, and note where it comes from."""
+        number = read_number(found, self._plain)
+        readings = [number.value]
+        figure = found["figure"]
+        if figure.replace(".", "", 1).isdecimal():
+            # The point in 1.609 may be a decimal or a grouping separator.
+            readings.append(float(figure))
+        for value in readings:
+            premise = self._premise(value)
+            if premise is None and is_constant(value):
+                premise = Premise(value, "constant", number.measure)
+            if premise is not None:
+                self.inputs.append(premise._replace(value=value))
+                if number.measure == "%":
+                    value *= self._percent
+                return repr(value)
+        self.unknown = self.unknown or found["figure"]
+        return "?"
+
+
+def _rounded_rightly(written: str, values: Sequence[float]) -> list[Number]:
+    """Return the first number of a result as written, if it is one of these values, rounded."""
+    numbers = numbers_in(written)[:1]
+    return [number for number in numbers if follows(number, values)]
+
+
+def _items(line: str) -> list[str]:
+    """Return the items that a line lists."""
+    return [item for item in re.split(r"[,;]\s", line) if item.strip()]
+
+
+def _counts_named_items(line: str, is_named: Callable[[str], bool]) -> bool:
+    """Whether a line lists at least two things, which are all named."""
+    items = _items(line)
+    return len(items) > 1 and all(map(is_named, items))
+
+
+def _plain_arithmetic(line: str) -> str:
+    """Return a line of arithmetic with `*` and `/` as signs."""
+    return _TIMES.sub("*", plain_text(line)).replace("÷", "/")
+
+
+def _result(expression: str) -> float | None:
+    """Evaluate an expression of numbers, operators and brackets.
+
+    None if it contains anything else.
+    """
+
+    def evaluate(node: ast.expr) -> float:
+        match node:
+            case ast.BinOp(left, sign, right) if type(sign) in _OPERATIONS:
+                return _OPERATIONS[type(sign)](evaluate(left), evaluate(right))
+            case ast.UnaryOp(ast.USub(), operand):
+                return -evaluate(operand)
+            case ast.Constant(float(value)):
+                return value
+        raise ValueError("no arithmetic")
+
+    if not _EXPRESSION.fullmatch(expression):
+        return None
+    try:
+        return evaluate(ast.parse(expression.strip(), mode="eval").body)
+    except (SyntaxError, ArithmeticError, ValueError):
+        return None
+
+
+def is_constant(value: float) -> bool:
+    """Whether a calculation may use a number without a premise.
+
+    That is a whole number up to 12, 100, or a conversion factor.
+    """
+    if value in range(1, _LARGEST_FREE + 1) or value == 100:
+        return True
+    return any(abs(value - factor) <= _NEAR * factor for factor in _FACTORS)
