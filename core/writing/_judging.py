@@ -518,8 +518,8 @@ def proved(
         proof = prove(unit, with_earlier, known, premises)
     doubt = proof.doubt
     is_reasoning = judgement.stated in ("reasoning", "advice")
-    if doubt and is_reasoning and doubt.kind == "quotation":
-        # It needs no words of a source.
+    needs_words = unit.is_cited and unit.has_number
+    if doubt and is_reasoning and doubt.kind == "quotation" and not needs_words:
         doubt = None
     open_doubt = doubt
     if doubt and doubt.kind == "words" and grade == "reasoning" and (is_final or is_reasoning):

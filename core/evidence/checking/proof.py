@@ -149,7 +149,7 @@ def prove(
     They prove it if they are in the sources, the request or a proved statement of the report, with
     all the unit's figures. `sources` are by key, cited ones first. Numbers, months and units of
     measure are compared by value; they may also be in the heading or table header above the words,
-    in the source's title and date, or in the request, and numbers may follow from calculations with
+    or in the source's title and date, and numbers may follow from calculations with
     these numbers (see `calculated`). Quotations must be verbatim.
     """
     quoted = _found(unit, answer.words, sources, premises)
@@ -175,12 +175,12 @@ def prove(
     results = calculated(
         answer.calculations, inputs, lambda item: stands_in(item, named), unit.text
     )
-    given = [*evidence, premises.request]
+    given = [*evidence]
     if not unit.is_cited:
         given.append(premises.report)
     doubt = doubt_about(unit, " ".join(given), results, " ".join(around), texts, answer.supposed)
     if doubt is None or doubt.kind == "words":
-        doubt = _doubt_about_quotations(unit, quoted, sources, premises) or doubt
+        doubt = _doubt_about_quotations(unit, quoted, results, sources, premises) or doubt
     return Proof(quoted.passages, doubt, results.calculations)
 
 
@@ -214,7 +214,11 @@ def _values(supposed: Iterable[str]) -> list[float]:
 
 
 def _doubt_about_quotations(
-    unit: ReportUnit, quoted: _Quoted, sources: Mapping[str, Known], premises: OtherPremises
+    unit: ReportUnit,
+    quoted: _Quoted,
+    results: Calculated,
+    sources: Mapping[str, Known],
+    premises: OtherPremises,
 ) -> Doubt | None:
     """Return a doubt about words that are quoted for a unit, or in it; None if all were found."""
     if not quoted.is_complete:
@@ -224,7 +228,7 @@ def _doubt_about_quotations(
             "its words are in no source",
             "some of the words are in no passage: copy them exactly",
         )
-    if not quoted.passages and not quoted.elsewhere and not unit.has_number:
+    if not quoted.passages and not quoted.elsewhere and not results.calculations:
         return Doubt("quotation", "no words of a source were given for it")
     return _misquoted(unit, sources, premises)
 
