@@ -165,6 +165,10 @@ class UnitVerdict(Record):
     """The words of the sources that decided the verdict; may be empty."""
     source: str = ""
     """Key of the source of the first of these words."""
+    after: str = ""
+    """If it was corrected: its text afterwards; empty if it was taken out."""
+    reason: str = ""
+    """If it was corrected: why, for the reader."""
     decided_by: DecidedBy = ""
     """What the verdict rests on; empty if nothing was decided."""
     calculations: tuple[Calculation, ...] = ()

@@ -116,6 +116,9 @@ class UnitJudgement(NamedTuple):
     """What the model handed in to prove it."""
     keys: tuple[str, ...] = ()
     """Keys of the sources that the model could quote."""
+    was_supported: bool = False
+    """Whether the model called the unit supported or reasoning at its first look, so that words that
+    it does not find at the second one are no reason to take the unit out."""
 
     @property
     def sources(self) -> list[str]:
@@ -322,12 +325,13 @@ async def judge(
     evidence: Evidence,
     filler: Filler,
     calls: int,
+    report: Sequence[ReportUnit],
     before: Judgements = MappingProxyType({}),
 ) -> tuple[dict[UnitKey, UnitJudgement], int]:
     """Have the verifier's model judge units in at most `calls` calls.
 
-    Returns judgements by key, and the number of calls made. At a second look, `before` has the
-    earlier judgements, and more passages are shown. A model that fails with many units, or has a
+    Returns judgements by key, and the number of calls made. `report` are all units of the report, on
+    which conclusions may rest. At a second look, `before` has the earlier judgements, and more passages are shown. A model that fails with many units, or has a
     small window, gets few units per call.
     """
     context = filler.context
@@ -339,7 +343,7 @@ async def judge(
         max_tokens = profile.output_tokens(context.limits.form_tokens)
         most = max(_FEW, max_tokens // _UNIT_TOKENS)
     batches = _batches(units, most)[: max(0, calls)]
-    work = [_judge(batch, evidence, filler, before) for batch in batches]
+    work = [_judge(batch, evidence, filler, report, before) for batch in batches]
     judged = dict[UnitKey, UnitJudgement]()
     failed = list[ReportUnit]()
     for batch, judgements in zip(batches, await asyncio.gather(*work), strict=True):
@@ -348,7 +352,7 @@ async def judge(
             failed += batch
     if has_few or form_name(JudgeUnits) not in filler.unfilled:
         return judged, len(batches)
-    more, made = await judge(failed, evidence, filler, calls - len(batches), before)
+    more, made = await judge(failed, evidence, filler, calls - len(batches), report, before)
     return judged | more, len(batches) + made
 
 
@@ -376,13 +380,17 @@ def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
 
 
 async def _judge(
-    units: Sequence[ReportUnit], evidence: Evidence, filler: Filler, before: Judgements
+    units: Sequence[ReportUnit],
+    evidence: Evidence,
+    filler: Filler,
+    report: Sequence[ReportUnit],
+    before: Judgements,
 ) -> dict[UnitKey, UnitJudgement]:
     """Judge units in one call; return judgements by key, without those that the model left out."""
     against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before)
     if not sources:
         return {}
-    form = await ask_verdicts(filler, sources, shown)
+    form = await ask_verdicts(filler, sources, shown, _stated_elsewhere(units, report))
     if form is None:
         return {}
     verdicts = {verdict.unit: verdict for verdict in form.verdicts}
@@ -400,6 +408,19 @@ async def _judge(
     return judgements
 
 
+def _stated_elsewhere(units: Sequence[ReportUnit], report: Iterable[ReportUnit]) -> list[str]:
+    """Return the report's cited statements that are not among these units, from which they may draw
+    conclusions; none if each of them cites a source itself."""
+    if all(unit.is_cited or unit.kind != "statement" for unit in units):
+        return []
+    shown = set(map(key_of, units))
+    stated = list[str]()
+    for unit in report:
+        if unit.is_cited and unit.kind in ("statement", "cell") and key_of(unit) not in shown:
+            stated.append(unit.text)
+    return stated
+
+
 def _stated(judged: JudgedUnit, keys: tuple[str, ...]) -> UnitJudgement:
     """Return the judgement as the model states it, before its proof (see `proved`)."""
     return UnitJudgement(
@@ -413,12 +434,28 @@ def _stated(judged: JudgedUnit, keys: tuple[str, ...]) -> UnitJudgement:
 
 
 async def ask_verdicts(
-    filler: Filler, sources: Sequence[Mapping[str, Any]], units: Sequence[Mapping[str, Any]]
+    filler: Filler,
+    sources: Sequence[Mapping[str, Any]],
+    units: Sequence[Mapping[str, Any]],
+    stated_elsewhere: Sequence[str] = (),
 ) -> JudgeUnits | None:
-    """Return the filled-in form on these sources and units; None if the model fails."""
-    knowledge = fenced_knowledge(sources=[*sources], units=[*units])
+    """Return the filled-in form on these sources and units; None if the model fails.
+
+    `stated_elsewhere` are other statements of the report, on which units may rest.
+    """
+    shown: dict[str, Any] = {"sources": [*sources], "units": [*units]}
+    if stated_elsewhere:
+        shown["stated_elsewhere"] = [*stated_elsewhere]
+    knowledge = fenced_knowledge(**shown)
+    has_request = any(source["source"] == "request" for source in sources)
     return await filler.ask_if_possible(
-        JudgeUnits, "verifier", "verify_report", (), asked="verdicts", knowledge=knowledge
+        JudgeUnits,
+        "verifier",
+        "verify_report",
+        (),
+        asked="verdicts",
+        has_request=has_request,
+        knowledge=knowledge,
     )
 
 
@@ -512,9 +549,7 @@ def proved(
     known = evidence.known(judgement.keys)
     proof = prove(unit, answer, known, premises)
     if evidence.calculations and proof.doubt and proof.doubt.kind == "figure":
-        with_earlier = answer._replace(
-            calculations=[*answer.calculations, *evidence.calculations]
-        )
+        with_earlier = answer._replace(calculations=[*answer.calculations, *evidence.calculations])
         proof = prove(unit, with_earlier, known, premises)
     doubt = proof.doubt
     is_reasoning = judgement.stated in ("reasoning", "advice")

@@ -6,6 +6,7 @@ import asyncio
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
@@ -62,6 +63,8 @@ _TITLE_KINDS = frozenset({"heading", "intro", "label", "head"})
 """Kinds of units that often state nothing: they are wrong only if sources contradict them or lack
 their number."""
 
+_LEAST_LIKE = 0.3
+"""Minimum likeness (0 to 1) of a corrected unit to the old one, by `SequenceMatcher`."""
 _UNSURE = frozenset(WORDS["unsure"].split())
 """Words that make a statement uncertain or limited to some cases."""
 
@@ -340,6 +343,8 @@ class Examination:
         # Units on which the model was asked a second time.
         self._asked_twice = set[UnitKey]()
         self._repairs: dict[str, Repair] = {}
+        # What a unit was corrected to, and why, by its text.
+        self._corrections: dict[str, tuple[str, str]] = {}
         # Units that a model was asked to judge or correct, to avoid asking again.
         self._sent_to_judge = set[UnitKey]()
         self._sent_to_writer = set[UnitKey]()
@@ -417,13 +422,19 @@ class Examination:
             self._filler.failures += self.notices
         if self._grade == "unsound":
             return
-        judged, made = await judge(open_units, self._evidence, self._filler, calls)
+        report = self._units()
+        judged, made = await judge(open_units, self._evidence, self._filler, calls, report)
         self._judged |= judged
         await asyncio.to_thread(self._prove, open_units)
         before = self._doubtful(open_units)
         doubtful = [unit for unit in open_units if key_of(unit) in before]
-        again, more = await judge(doubtful, self._evidence, self._filler, calls - made, before)
-        self._judged |= again
+        calls_left = calls - made
+        again, more = await judge(
+            doubtful, self._evidence, self._filler, calls_left, report, before
+        )
+        for key, judgement in again.items():
+            was_supported = before[key].stated in ("supported", "reasoning")
+            self._judged[key] = judgement._replace(was_supported=was_supported)
         self._asked_twice.update(again)
         await asyncio.to_thread(self._prove, open_units)
         for key, judgement in self._judged.items():
@@ -470,7 +481,7 @@ class Examination:
         A statement is a premise of others only once it is proved itself, so none is proved in a
         circle.
         """
-        current = self._units()
+        current = [*self._units(), *units]
         waiting = [unit for unit in units if key_of(unit) in self._judged]
         while waiting:
             premises = self._premises(current)
@@ -491,7 +502,7 @@ class Examination:
                     has_new_premise = True
             if not has_new_premise:
                 break
-            waiting = [unit for unit in (*units, *current) if self._is_unproved(unit)]
+            waiting = [unit for unit in current if self._is_unproved(unit)]
 
     def _is_unproved(self, unit: ReportUnit) -> bool:
         judgement = self._judged.get(key_of(unit))
@@ -530,7 +541,10 @@ class Examination:
         `unit` is its current form, or None if it was corrected.
         """
         if unit is None:
-            return UnitVerdict(text=draft.text, shown="corrected")
+            after, reason = self._corrections.get(draft.text, ("", ""))
+            while after in self._corrections:
+                after, _ = self._corrections[after]
+            return UnitVerdict(text=draft.text, shown="corrected", after=after, reason=reason)
         shown: Shown
         judgement = self._judged.get(key_of(unit))
         decided_by: DecidedBy = ""
@@ -670,6 +684,7 @@ class Examination:
         """
         rewrites = await _ask_rewrites(faults, self._evidence, self._filler, self._rewrites_left)
         self._rewrites_left -= math.ceil(len(faults) / _SENTENCES_PER_CALL)
+        rewrites = [_with_source(fault, self._evidence) for fault in rewrites]
         pairs = [(fault, _new_units(fault, self._text, self._sources)) for fault in rewrites]
         await asyncio.to_thread(self._derive_judgements, pairs)
         before = self._units()
@@ -679,10 +694,32 @@ class Examination:
         to_judge = [unit for unit in after if key_of(unit) not in known]
         for _, units in pairs:
             to_judge += units
+        # A sentence whose words changed may have named what the next one speaks of.
+        next_units = dict[int, list[ReportUnit]]()
+        earlier = dict[UnitKey, UnitJudgement]()
+        for fault, units in pairs:
+            if not all(map(self._is_settled, units)):
+                next_units[fault.start] = _next_sentence(fault, before)
+        for units in next_units.values():
+            for unit in units:
+                judgement = self._judged.pop(key_of(unit), None)
+                if judgement:
+                    earlier[key_of(unit)] = judgement
+                    self._sent_to_judge.discard(key_of(unit))
+            to_judge += units
         await self._judge(to_judge, self._judge_calls_left)
+        self._judged = {**earlier, **self._judged}
         accepted = list[Fault]()
         present = {unit.text for unit in before}
         for fault, units in pairs:
+            has_lost_next = False
+            for unit in next_units.get(fault.start, ()):
+                key = key_of(unit)
+                if key in earlier and not is_wrong(unit, earlier[key]):
+                    has_lost_next = has_lost_next or is_wrong(unit, self._judged[key])
+                    self._judged[key] = earlier[key]
+            if has_lost_next:
+                continue
             if _keeps_citations(before, fault, units) and self._is_right(fault, units, present):
                 accepted.append(fault)
                 present.update(unit.text for unit in units)
@@ -729,6 +766,10 @@ class Examination:
         """Record how the units of a sentence were corrected."""
         known = set(map(key_of, fault.units))
         old_words = tokens(" ".join(fault.texts))
+        for unit, judgement in fault.wrong:
+            after = _corrected_text(unit, units)
+            if after != unit.text:
+                self._corrections[unit.text] = (after, "; ".join(_reasons(judgement)))
         for unit in units:
             if key_of(unit) in known or unit.raw in fault.raw:
                 continue
@@ -740,6 +781,46 @@ class Examination:
             elif added & _UNSURE:
                 repair = "hedged"
             self._repairs[unit.text] = repair
+
+
+def _corrected_text(unit: ReportUnit, new: Sequence[ReportUnit]) -> str:
+    """Return the text of the new unit most like an old one; empty if the old one was taken out."""
+
+    def likeness(other: ReportUnit) -> float:
+        return SequenceMatcher(None, tokens(unit.text), tokens(other.text)).ratio()
+
+    same_kind = [other for other in new if other.kind == unit.kind]
+    best = max(same_kind, key=likeness, default=None)
+    if best is None or likeness(best) < _LEAST_LIKE:
+        return ""
+    return best.text
+
+
+def _next_sentence(fault: Fault, units: Sequence[ReportUnit]) -> list[ReportUnit]:
+    """Return the units of the sentence after a faulty one; none if a heading or table follows."""
+    following = [unit for unit in units if unit.sentence_start > fault.start]
+    if not following:
+        return []
+    first = following[0]
+    return [
+        unit
+        for unit in following
+        if unit.sentence_start == first.sentence_start and unit.kind == "statement"
+    ]
+
+
+def _with_source(fault: Fault, evidence: Evidence) -> Fault:
+    """Return a rewritten sentence with the source that its correction comes from, if it is one
+    statement without citations."""
+    if len(fault.wrong) != 1 or marker_numbers(fault.new):
+        return fault
+    [(unit, judgement)] = fault.wrong
+    numbers = evidence.numbers_of(judgement.sources[:1])
+    is_whole = unit.kind == "statement" and unit.raw.strip() == fault.raw.strip()
+    is_lead_in = fault.raw.rstrip().endswith(("*", "_"))
+    if not is_whole or is_lead_in or not numbers or judgement.calculations:
+        return fault
+    return fault._replace(new=f"{fault.new} [{numbers[0]}]")
 
 
 def _cells(units: Iterable[ReportUnit]) -> list[ReportUnit]:
@@ -773,12 +854,16 @@ def is_wrong(unit: ReportUnit, judgement: UnitJudgement) -> bool:
 def _faults(units: Sequence[ReportUnit], judged: Judgements) -> list[Fault]:
     """Return the sentences and rows with wrong units, in order.
 
-    Unproved units are left out, since they may be right.
+    Left out are units that may be right: those that are unproved, and those that the model called
+    supported before it did not find them.
     """
     by_sentence: dict[int, list[tuple[ReportUnit, UnitJudgement]]] = {}
     for unit in units:
         judgement = judged.get(key_of(unit))
-        if judgement and judgement.verdict != "unproved" and is_wrong(unit, judgement):
+        if judgement is None or not is_wrong(unit, judgement):
+            continue
+        may_be_right = judgement.verdict == "not_found" and judgement.was_supported
+        if judgement.verdict != "unproved" and not may_be_right:
             by_sentence.setdefault(unit.sentence_start, []).append((unit, judgement))
     faults = list[Fault]()
     for start, wrong in by_sentence.items():

@@ -38,6 +38,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 _MEASURE = re.compile(r"°?[^\W\d_]+[²³]?|[%€£$]")
 _RATES = {"a", "an", "per", "pro", "je", "par", "por"}
 """Words before the second unit of a rate: 96 a year."""
+
+
 def _lines(table: str) -> list[list[str]]:
     """Return the words of each line of a word table."""
     return list(map(str.split, WORDS[table].strip().splitlines()))
@@ -188,7 +190,9 @@ def measures_alone_in(text: str) -> frozenset[str]:
 
 def _named_measures(text: str) -> list[str]:
     """Return the words and signs for units of measure in a text."""
-    return [word for word in _MEASURE.findall(plain_text(text).casefold()) if word in _MEASURE_NAMES]
+    return [
+        word for word in _MEASURE.findall(plain_text(text).casefold()) if word in _MEASURE_NAMES
+    ]
 
 
 def months_in(text: str) -> frozenset[int]:
