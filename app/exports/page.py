@@ -18,6 +18,7 @@ from ...core.evidence.citations.rendering import (
     link_to,
     warning_above,
 )
+from ...core.records.calculations import Calculation
 from ...core.records.report import Report, UnitVerdict
 from ...core.records.sources import Source
 from ..words import EvidenceShown
@@ -45,7 +46,7 @@ def report_page(
     figures = dict[str, str]()
     if audit and evidence != "none":
         figures = audit_figures(audit, words, has_costs=evidence == "full")
-    remarks = _remarks(finished, words) if evidence == "short" else {}
+    remarks = _remarks(finished, words, evidence)
     verdicts = set[str]()
     judges = set[str]()
     for claim in finished.report.claims:
@@ -82,6 +83,7 @@ def report_page(
         audit=audit,
         figures=figures,
         remarks=remarks,
+        calculations=_calculations(finished.report) if evidence != "none" else [],
         most_remarks=_MOST_REMARKS,
         numbers=numbers,
         plain_words=plain_words,
@@ -109,17 +111,30 @@ def unrun_page(
     return report_page(finished)
 
 
-def _remarks(finished: Finished, words: Labels) -> dict[str, list[UnitVerdict]]:
-    """Return the statements that the short form of the evidence lists, by heading."""
+def _calculations(report: Report) -> list[Calculation]:
+    """Return the distinct calculations behind the report's figures, in its order."""
+    distinct = dict[str, Calculation]()
+    for verdict in report.verdicts:
+        for calculation in verdict.calculations:
+            distinct.setdefault(f"{calculation.formula} = {calculation.result}", calculation)
+    return list(distinct.values())
+
+
+def _remarks(
+    finished: Finished, words: Labels, evidence: EvidenceShown
+) -> dict[str, list[UnitVerdict]]:
+    """Return the statements to list by heading: those corrected, and in the short form of the
+    evidence also those that the table of evidence would show."""
+    if evidence == "none":
+        return {}
     report = finished.report
-    corrected = dict[str, UnitVerdict]()
-    for quote in quotes_of(finished):
-        if report.claims[quote.claim].repair:
-            corrected[quote.sentence] = UnitVerdict(text=quote.sentence, shown="corrected")
+    corrected = [verdict for verdict in report.verdicts if verdict.shown == "corrected"]
+    if evidence == "full":
+        return {words.corrected: corrected}
     marked = [verdict for verdict in report.verdicts if verdict.shown == "marked"]
     unverified = [verdict for verdict in report.verdicts if verdict.shown == "not_verified"]
     return {
-        words.corrected: list(corrected.values()),
+        words.corrected: corrected,
         words.marked: marked,
         words.left_open: unverified,
     }

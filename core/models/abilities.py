@@ -28,7 +28,7 @@ _FOUND = {
 """How a model calls tools, by its rung."""
 _AS_VERIFIER: Mapping[JudgeGrade, str] = {
     "unsound": "; cannot judge as a verifier",
-    "quotations": "; as a verifier it judges what sources say in words, but does not reason soundly",
+    "quotations": "; as a verifier it judges quotations, but does not reason soundly",
     "reasoning": "",
 }
 """What its trial as a verifier has shown, by its grade."""

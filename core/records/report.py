@@ -20,8 +20,8 @@ JudgeGrade = Literal["unsound", "quotations", "reasoning"]
 them in words; `reasoning`: also where they follow by calculation or inference.
 """
 DecidedBy = Literal["", "quotation", "passages", "calculation", "judge"]
-"""What a verdict rests on: a verbatim quotation, quoted passages, calculations with figures of these,
-or a model's judgement that code did not prove; empty if nothing was decided."""
+"""What a verdict rests on: a verbatim quotation, quoted passages, calculations with figures of
+these, or a model's judgement that code did not prove; empty if nothing was decided."""
 Repair = Literal["rewritten", "cited anew", "hedged"]
 _CITATION = re.compile(r"\[[\d, ]+\]")
 

@@ -117,8 +117,8 @@ class UnitJudgement(NamedTuple):
     keys: tuple[str, ...] = ()
     """Keys of the sources that the model could quote."""
     was_supported: bool = False
-    """Whether the model called the unit supported or reasoning at its first look, so that words that
-    it does not find at the second one are no reason to take the unit out."""
+    """Whether the model called the unit supported or reasoning at its first look; if it does not
+    find the words at the second one, that is no reason to take the unit out."""
 
     @property
     def sources(self) -> list[str]:
@@ -330,9 +330,10 @@ async def judge(
 ) -> tuple[dict[UnitKey, UnitJudgement], int]:
     """Have the verifier's model judge units in at most `calls` calls.
 
-    Returns judgements by key, and the number of calls made. `report` are all units of the report, on
-    which conclusions may rest. At a second look, `before` has the earlier judgements, and more passages are shown. A model that fails with many units, or has a
-    small window, gets few units per call.
+    Returns judgements by key, still to be proved, and the number of calls made. `report` are all
+    units of the report, on which conclusions may rest. At a second look, `before` has the earlier
+    judgements, and more passages are shown. A model that fails with many units, or has a small
+    window, gets few units per call.
     """
     context = filler.context
     profile = profile_of("verifier", context)

@@ -11,9 +11,15 @@ from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
 from ..evidence.checking.proof import OtherPremises, ProofPassage, not_stated
+from ..evidence.checking.source_text import words_and_figures
 from ..evidence.checking.units import ReportUnit, report_units
 from ..evidence.checking.verification import Verifier
-from ..evidence.citations.citing import Edit, known_citations, with_edits
+from ..evidence.citations.citing import (
+    Edit,
+    known_citations,
+    with_edits,
+    without_citations_of,
+)
 from ..evidence.citations.markers import marker_numbers, replace_markers
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.text.language import is_written_in
@@ -362,6 +368,7 @@ class Examination:
             await self._judge(draft, self._calls_for_draft)
             for number in range(_ROUNDS):
                 await self._rewrite(is_last=number == _ROUNDS - 1)
+            await asyncio.to_thread(self._drop_surplus_citations)
         else:
             await self._judge(draft, self._judge_calls_left)
         verdicts = await asyncio.to_thread(self._verdicts, draft)
@@ -369,6 +376,38 @@ class Examination:
         self._text, self._sources = cited
         claims = await asyncio.to_thread(self._checks)
         return Examined(self._text, self._sources, claims, verdicts, self._grade)
+
+    def _drop_surplus_citations(self) -> None:
+        """Take citations away whose source has no word of the statement, where the judge quotes
+        another cited source that proves it."""
+        edits = list[Edit]()
+        for unit in self._units():
+            judgement = self._judged.get(key_of(unit))
+            if judgement is None or judgement.verdict != "supported":
+                continue
+            deciding = set(judgement.sources).intersection(unit.sources)
+            surplus = [key for key in unit.sources if key not in deciding and deciding]
+            surplus = [key for key in surplus if not self._shares_words(unit, key)]
+            if not surplus:
+                continue
+            kept = tuple(key for key in unit.sources if key not in surplus)
+            words = without_citations_of(unit.raw, self._evidence.numbers_of(surplus))
+            if words == unit.raw:
+                # The citation stands in another cell of its row.
+                continue
+            edits.append(Edit(unit.start, unit.end, words))
+            self._judged[key_of(unit._replace(sources=kept))] = judgement
+            self._repairs[unit.text] = "cited anew"
+        self._text = with_edits(self._text, edits)
+
+    def _shares_words(self, unit: ReportUnit, key: str) -> bool:
+        """Whether a source has a word or number of a unit, or its text is not known."""
+        [known] = self._evidence.known([key]).values()
+        wanted = words_and_figures(unit.text)
+        for text in known.texts:
+            if not wanted.isdisjoint(text.counts):
+                return True
+        return not known.texts
 
     def looked_up(self) -> str:
         """Return a notice on how many statements have their figures in the sources they cite."""
@@ -388,14 +427,20 @@ class Examination:
 
     @property
     def notices(self) -> list[str]:
-        """Notices for the reader if the verifier's model failed its trial."""
-        if self._grade != "unsound":
+        """Notices for the reader if the verifier's model failed its trial or a part of it."""
+        if self._grade in (None, "reasoning"):
             return []
         name = profile_of("verifier", self._context).name
+        choose = "You can choose another model (setting models, role verifier)."
+        if self._grade == "quotations":
+            return [
+                f"The verifier's model {name!r} judged what sources say in words, but in a test it "
+                "did not reason soundly: what the report works out itself counts as verified only "
+                f"where a calculation proves it. {choose}"
+            ]
         return [
             "The statements were looked up word for word, without the verifier's model "
-            f"{name!r}: in a test, it could not tell right from wrong. You can choose another "
-            "model (setting models, role verifier)."
+            f"{name!r}: in a test, it could not tell right from wrong. {choose}"
         ]
 
     def _units(self) -> list[ReportUnit]:

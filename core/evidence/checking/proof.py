@@ -7,9 +7,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from ...records.calculations import Calculation
 from ..citations.citing import Edit, with_edits
 from ..text.words import QUOTED, dates_in, names, stems, tokens
-from ...records.calculations import Calculation
 from .calculations import Calculated, Premise, calculated, premises_in
 from .quantities import (
     Number,
@@ -116,6 +116,10 @@ class OtherPremises(NamedTuple):
     """The statements of the report that are proved themselves, and facts about the research."""
 
 
+_NO_OTHERS = OtherPremises()
+_NOT_CALCULATED = Calculated()
+
+
 class Answer(NamedTuple):
     """What a model hands in to prove its verdict on a unit."""
 
@@ -142,7 +146,7 @@ def prove(
     unit: ReportUnit,
     answer: Answer,
     sources: Mapping[str, Known],
-    premises: OtherPremises = OtherPremises(),
+    premises: OtherPremises = _NO_OTHERS,
 ) -> Proof:
     """Return the proof of a unit by the words that a model quotes.
 
@@ -253,7 +257,7 @@ def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
 def doubt_about(
     unit: ReportUnit,
     evidence: str,
-    results: Calculated = Calculated(),
+    results: Calculated = _NOT_CALCULATED,
     around: str = "",
     texts: Sequence[SourceText] = (),
     supposed: Sequence[str] = (),

@@ -121,6 +121,12 @@ def without_unknown(text: str) -> str:
     return _bracketed(text, {*marker_numbers(text)} - {UNKNOWN})
 
 
+def without_citations_of(text: str, numbers: Container[int]) -> str:
+    """Return a text without its citations of these numbers."""
+    kept = {number for number in marker_numbers(text) if number not in numbers}
+    return _bracketed(text, kept)
+
+
 def _bracketed(text: str, numbers: Container[int]) -> str:
     """Return a text with each cited number in its own brackets, without those not in `numbers`."""
     markers = KnownMarkers(numbers)
