@@ -323,13 +323,15 @@ class Examination:
         filler: Filler,
         language_code: str,
         calculations: Sequence[str] = (),
+        asked: Sequence[str] = (),
     ) -> None:
         """Prepare the examination of a report.
 
         `texts` are the stored texts of the sources that it cites or may cite, and `sources` all
         sources, by key; `language_code` (ISO 639-1) is empty if unknown; `calculations` by the
-        researchers have one line each.
+        researchers have one line each; `asked` are the user's own messages, oldest first.
         """
+        self._asked = tuple(asked)
         self._verifier = Verifier(texts)
         self._filler = filler
         self._context = filler.context
