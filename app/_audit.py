@@ -91,6 +91,7 @@ async def _audited(
         texts_at_hand(texts),
         stored.state.run,
         context,
+        stored.asked,
     )
     again = await check.report()
     assert again.audit

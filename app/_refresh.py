@@ -169,8 +169,9 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
         before[key] = read or list(stored_texts[key])
     say(f"reading again: {counted(len(sources), 'source')}")
     report_text = settle_fences(without_marks(report.text))
+    read_sources = current_texts(context, run)
     check = await begin_check(
-        report_text, report.keys, sources, current_texts(context, run), run, context
+        report_text, report.keys, sources, read_sources, run, context, stored.asked
     )
     now = check.readings
     comparison = await asyncio.to_thread(_Comparison, report, report_text, sources, before, now)

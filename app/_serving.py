@@ -90,8 +90,8 @@ class LocalRuns(NamedTuple):
         return await self.book.ask(thread, words, given, view)
 
     async def check(
-        self, report: bytes, name: str, on_notice: Callable[[str], None]
+        self, report: bytes, name: str, request: str, on_notice: Callable[[str], None]
     ) -> CheckedFile:
         """See `Runs.check`."""
         settings = self.settings.model_copy(update={"verify": "check"})
-        return await check_file(report, name, settings, on_notice)
+        return await check_file(report, name, settings, on_notice, request=request)

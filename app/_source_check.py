@@ -15,7 +15,8 @@ from typing import NamedTuple
 from langgraph.store.memory import InMemoryStore
 
 from ..core.accounts.ledger import Account
-from ..core.errors import DocumentsUnreadable
+from ..core.dialogue.conversation import safe_text
+from ..core.errors import DocumentsUnreadable, QuestionRefused
 from ..core.events.call import SilentEvents
 from ..core.events.log import Emitter
 from ..core.events.packets import Placement
@@ -180,13 +181,26 @@ async def load_verifier(context: Context, on_notice: Callable[[str], None] = say
         on_notice(f"Note: {notice}")
 
 
-def run_for_check(text: str, context: Context) -> Run:
-    """Return the run under which a report from elsewhere is checked, in the language of its
-    text."""
+def messages_of(request: str, context: Context) -> list[str]:
+    """Return the request that a report from elsewhere answers, as the messages of its user; empty
+    if it is unknown. Raises `QuestionRefused` if it is too long."""
+    message = safe_text(request).strip()
+    most = context.limits.question_characters
+    if len(message) > most:
+        raise QuestionRefused(
+            f"The request has {len(message)} characters; at most {most} are accepted "
+            "(limit question_characters)."
+        )
+    return [message] if message else []
+
+
+def run_for_check(text: str, context: Context, asked: Sequence[str] = ()) -> Run:
+    """Return the run under which a report from elsewhere is checked, in the language of its text;
+    `asked` are the messages of the user whom it answers (`messages_of`)."""
     language = named_language(detect_language(text) or "en")
     return Run(
         id="check",
-        question=_QUESTION,
+        question="\n".join(asked) or _QUESTION,
         date=context.clock.now().strftime("%A, %d %B %Y"),
         language=language.name,
         language_code=language.code,
@@ -205,13 +219,16 @@ class SourceCheck:
         readings: SourceReadings,
         run: Run,
         context: Context,
+        asked: Sequence[str] = (),
     ) -> None:
-        """`sources` are all that the report may cite, by key, described as they were read."""
+        """`sources` are all that the report may cite, by key, described as they were read; `asked`
+        are the messages of the user whom the report answers, oldest first."""
         self.readings = readings.by_key
         """The sources as they were read, by key."""
         self._draft = draft
         self._run = run
         self._sources = sources
+        self._asked = asked
         self._context = fitted_settings(context)
         self._reading_cost = readings.spent
         self._events = SilentEvents(Emitter(lambda _: None), Placement(turn_index=0))
@@ -262,7 +279,14 @@ class SourceCheck:
         return {key: reading.texts for key, reading in self.readings.items()}
 
     def _examination(self, draft: Draft) -> Examination:
-        return Examination(draft, self._texts, self._sources, self._filler, self._run.language_code)
+        return Examination(
+            draft,
+            self._texts,
+            self._sources,
+            self._filler,
+            self._run.language_code,
+            asked=self._asked,
+        )
 
 
 async def begin_check(
@@ -272,11 +296,13 @@ async def begin_check(
     read: ReadSources,
     run: Run,
     context: Context,
+    asked: Sequence[str] = (),
 ) -> SourceCheck:
     """Read the sources of a report with `read`, and return the check of the report against them.
 
     `text` is Markdown with citations `[n]`, without a list of sources; `keys` are the source keys
-    by n, and `sources` the sources by key. The verifier must have been loaded (`load_verifier`).
+    by n, and `sources` the sources by key. `asked` are the messages of the user whom the report
+    answers, oldest first. The verifier must have been loaded (`load_verifier`).
     """
     # The cited sources first, then the others that have a number.
     wanted = list(filter(None, keys.values()))
@@ -294,4 +320,4 @@ async def begin_check(
         removed_markers=0,
         has_gaps=False,
     )
-    return SourceCheck(draft, described, readings, run, context)
+    return SourceCheck(draft, described, readings, run, context, asked)

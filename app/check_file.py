@@ -36,6 +36,7 @@ from ._source_check import (
     begin_check,
     current_texts,
     load_verifier,
+    messages_of,
     run_for_check,
     texts_at_hand,
 )
@@ -171,13 +172,15 @@ async def check_file(
     context: Context,
     on_notice: Callable[[str], None] = say,
     account: Pages | None = None,
+    request: str = "",
 ) -> CheckedFile:
     """Check a report in Markdown, HTML or Word, depending on the suffix of its file `name`; raises
-    `ReportUnreadable`.
+    `ReportUnreadable`, and `QuestionRefused` for a `request` that is too long.
 
     `on_notice` receives lines on the progress and warnings; the costs are added to the user's
-    `account`, if given.
+    `account`, if given. `request` is what the report was asked for, empty if unknown.
     """
+    asked = messages_of(request, context)
     await load_verifier(context, on_notice)
     is_judged = not is_extractive("verifier", context)
     if not is_judged:
@@ -187,14 +190,13 @@ async def check_file(
     foreign = await asyncio.to_thread(lambda: read_foreign(_markdown_of(data, name, context)))
     if not foreign.text:
         raise ReportUnreadable(f"{name}: the file contains no text.")
-    run = await asyncio.to_thread(run_for_check, foreign.text, context)
+    run = await asyncio.to_thread(run_for_check, foreign.text, context, asked)
     named = await asyncio.to_thread(_named_sources, foreign.targets, context)
     on_notice(f"reading {counted(len(named), 'source')}")
     keys = {number: source.key for number, source in named.items()}
     sources = {source.key: source for source in named.values()}
-    check = await begin_check(
-        foreign.text, keys, sources, current_texts(context, run, on_notice), run, context
-    )
+    read_sources = current_texts(context, run, on_notice)
+    check = await begin_check(foreign.text, keys, sources, read_sources, run, context, asked)
     report = await check.report(account)
     units = await asyncio.to_thread(report_units, foreign.text, keys)
     known = {key: _known(reading) for key, reading in check.readings.items()}
@@ -290,17 +292,18 @@ def _cell(words: str) -> str:
 
 @reports_errors
 def check_path(
-    path: str, output_format: CheckFormat | None, out: Path | None, **options: Any
+    path: str, request: str, output_format: CheckFormat | None, out: Path | None, **options: Any
 ) -> int:
     """Check the report in a file (`-`: standard input), and print it with its verdicts or write it
-    to `out`."""
+    to `out`; `request` is what the report was asked for, empty if unknown."""
     given = settings_from_options(**options)
     check_output(out)
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise ReportUnreadable(f"{path}: {error.strerror or error}.") from error
-    checked = run_interruptibly(PlainLines().during(check_file(data, path, Context.read(given))))
+    work = check_file(data, path, Context.read(given), request=request)
+    checked = run_interruptibly(PlainLines().during(work))
     if output_format is None and out:
         output_format = _FORMATS.get(out.suffix.lower())
     match output_format:
@@ -316,13 +319,16 @@ def check_path(
 
 
 async def check_report(
-    text: str, sources: Mapping[int, SourceDocument], context: Context
+    text: str, sources: Mapping[int, SourceDocument], context: Context, request: str = ""
 ) -> Report:
     """Check a report against its sources; correct it too if `context.verify` is "repair".
 
-    `text` is Markdown with citations `[n]`, without a list of sources; `sources` is keyed by n. In
-    the returned report, the keys of sources are these numbers as strings.
+    `text` is Markdown with citations `[n]`, without a list of sources; `sources` is keyed by n.
+    `request` is what the report was asked for, empty if unknown: the report may use and calculate
+    with the user's figures. In the returned report, the keys of sources are these numbers as
+    strings. Raises `QuestionRefused` if the request is too long.
     """
+    asked = messages_of(request, context)
     known = dict[str, Source]()
     texts = dict[str, list[SourceText]]()
     for number, source in sources.items():
@@ -340,6 +346,6 @@ async def check_report(
             number=number,
         )
     keys = {number: str(number) for number in sources}
-    run = await asyncio.to_thread(run_for_check, text, context)
-    check = await begin_check(text, keys, known, texts_at_hand(texts), run, context)
+    run = await asyncio.to_thread(run_for_check, text, context, asked)
+    check = await begin_check(text, keys, known, texts_at_hand(texts), run, context, asked)
     return await check.report()

@@ -453,6 +453,15 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
     help="Folder with the cited files (repeatable).",
 )
 @click.option(
+    "--request",
+    metavar="TEXT",
+    default="",
+    help=(
+        "What the report was asked for, such as the prompt of another tool. The report may use and "
+        "calculate with its figures."
+    ),
+)
+@click.option(
     "--repair",
     is_flag=True,
     help="Rewrite statements that their sources contradict. Default: change nothing.",
@@ -468,7 +477,12 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
 @_NO_TRACE
 @_OUT
 def check(
-    file: str, output_format: CheckFormat | None, out: Path | None, repair: bool, **options: Any
+    file: str,
+    request: str,
+    output_format: CheckFormat | None,
+    out: Path | None,
+    repair: bool,
+    **options: Any,
 ) -> int:
     """Check a report from elsewhere against the sources it cites.
 
@@ -481,7 +495,8 @@ def check(
     """
     from .check_file import check_path
 
-    return check_path(file, output_format, out, verify="repair" if repair else "check", **options)
+    verify = "repair" if repair else "check"
+    return check_path(file, request, output_format, out, verify=verify, **options)
 
 
 @cli.command()

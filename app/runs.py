@@ -17,7 +17,13 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 from pydantic import BaseModel
 
-from ..core.dialogue.conversation import check_question, mark_of, question_line, safe_text
+from ..core.dialogue.conversation import (
+    Conversation,
+    check_question,
+    mark_of,
+    question_line,
+    safe_text,
+)
 from ..core.errors import UnknownSetting, UnknownThread, UserMistake
 from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
@@ -187,6 +193,11 @@ class StoredRun(NamedTuple):
         if not self.state.messages:
             return ""
         return str(self.state.messages[-1].text)
+
+    @property
+    def asked(self) -> list[str]:
+        """The user's messages on the thread, oldest first."""
+        return Conversation(self.state.messages).texts_of_user
 
     def finished_report(self, name: RunName | None = None) -> Report:
         """Return the report; raises `NoReportYet`, whose message says how to continue the run.

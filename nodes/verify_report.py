@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from ..core.dialogue.conversation import Conversation
 from ..core.library.earlier import EarlierPages
 from ..core.models.resolve import is_extractive
 from ..core.records import tool_names
@@ -46,7 +47,13 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             draft = draft.model_copy(update={"text": text})
             texts = await source_texts(state.sources, _citable(draft, turn), turn.pages)
             examination = Examination(
-                draft, texts, state.sources, filler, run.language_code, _calculations(turn)
+                draft,
+                texts,
+                state.sources,
+                filler,
+                run.language_code,
+                _calculations(turn),
+                asked=Conversation(state.messages).texts_of_user,
             )
             examined = await examination.examine()
             notices += examination.notices

@@ -89,6 +89,15 @@ QueryArgument = Annotated[
 ReportText = Annotated[
     str, Field(max_length=_REPORT_CHARACTERS, description="The report, with its list of sources.")
 ]
+RequestText = Annotated[
+    str,
+    Field(
+        description=(
+            "What the report was asked for, with the user's own figures, which it may use and "
+            "calculate with. Default: unknown."
+        )
+    ),
+]
 ReportForm = Annotated[Literal["markdown", "html"], Field(description="Format of the report.")]
 Passages = Annotated[int, Field(ge=1, le=50, description="Maximum number of passages.")]
 
@@ -126,10 +135,10 @@ class Runs(Protocol):
         """
 
     async def check(
-        self, report: bytes, name: str, on_notice: Callable[[str], None]
+        self, report: bytes, name: str, request: str, on_notice: Callable[[str], None]
     ) -> CheckedFile:
-        """Check a report from elsewhere; the suffix of `name` determines its format (see
-        `check_file`)."""
+        """Check a report from elsewhere, written for a `request` that may be empty; the suffix of
+        `name` determines its format (see `check_file`)."""
 
 
 class ResearchResult(BaseModel):
@@ -363,7 +372,11 @@ class ResearchServer(FastMCP[Any]):
         return SearchResult(passages=found)
 
     async def check_report(
-        self, call: Call[Any, Any], report: ReportText, form: ReportForm = "markdown"
+        self,
+        call: Call[Any, Any],
+        report: ReportText,
+        form: ReportForm = "markdown",
+        request: RequestText = "",
     ) -> Annotated[CallToolResult, CheckResult]:
         """Check every statement of a report against the sources it cites, which takes minutes.
 
@@ -373,7 +386,7 @@ class ResearchServer(FastMCP[Any]):
         """
         view = CallProgress("")
         name = "report.html" if form == "html" else "report.md"
-        work = self._runs(call).check(report.encode(), name, view.print)
+        work = self._runs(call).check(report.encode(), name, request, view.print)
         task = await self._carry_out(call, view, work)
         checked = task.result()
         notes = [safe_text(note) for note in checked.notes]

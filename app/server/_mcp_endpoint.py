@@ -145,10 +145,10 @@ class ServedRuns(NamedTuple):
         return await self._run(thread, stored.strategy, words, view, context=context, **sent)
 
     async def check(
-        self, report: bytes, name: str, on_notice: Callable[[str], None]
+        self, report: bytes, name: str, request: str, on_notice: Callable[[str], None]
     ) -> CheckedFile:
         """See `Runs.check`."""
-        return await check_for(self.user, report, name, on_notice)
+        return await check_for(self.user, report, name, request, on_notice)
 
     async def _run(
         self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any

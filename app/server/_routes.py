@@ -169,12 +169,13 @@ async def stream_packets(request: Request) -> Response:
 async def check_report(request: Request) -> Response:
     """Check a report and stream events, `notice` for progress, then `checked` or `refused`.
 
-    The body is JSON with the `name` of the file, whose suffix determines the format, and its
-    content as `base64`.
+    The body is JSON with the `name` of the file, whose suffix determines the format, its content
+    as `base64` and, if known, the `request` that the report answers.
     """
     try:
         sent = await request.json()
         name = str(sent["name"])
+        asked = str(sent.get("request") or "")
         data = base64.b64decode(sent["base64"], validate=True)
     except (ValueError, TypeError, KeyError):
         raise HTTPException(422, 'Send {"name": "report.md", "base64": "..."}.') from None
@@ -182,11 +183,11 @@ async def check_report(request: Request) -> Response:
         raise HTTPException(
             422, f"{name}: a report must be Markdown, HTML or Word ({', '.join(_REPORT_SUFFIXES)})."
         )
-    return _stream(_check_events(_user(request), data, name))
+    return _stream(_check_events(_user(request), data, name, asked))
 
 
 async def check_for(
-    user: str, report: bytes, name: str, on_notice: Callable[[str], None]
+    user: str, report: bytes, name: str, request: str, on_notice: Callable[[str], None]
 ) -> CheckedFile:
     """Check a report with a user's settings, one at a time, and charge the user's account; see
     `check_file`."""
@@ -195,7 +196,7 @@ async def check_for(
     async with account.lock(f"check of {user}"):
         await Account(account).check(settings)
         settings = settings.model_copy(update={"verify": "check"})
-        return await check_file(report, name, settings, on_notice, account)
+        return await check_file(report, name, settings, on_notice, account, request)
 
 
 async def export_run(request: Request) -> Response:
@@ -438,9 +439,9 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
         await change.wait()
 
 
-async def _check_events(user: str, data: bytes, name: str) -> AsyncIterator[str]:
+async def _check_events(user: str, data: bytes, name: str, asked: str) -> AsyncIterator[str]:
     notices = asyncio.Queue[str]()
-    check = asyncio.create_task(check_for(user, data, name, notices.put_nowait))
+    check = asyncio.create_task(check_for(user, data, name, asked, notices.put_nowait))
     check.add_done_callback(lambda _: notices.put_nowait(""))
     try:
         while not check.done():

@@ -115,14 +115,16 @@ class Conversation(NamedTuple):
 
     @property
     def texts_of_user(self) -> list[str]:
-        """Text of each of the user's messages, without lines that were copied from an earlier
-        plan."""
+        """Text of each of the user's messages, oldest first, without lines that were copied from an
+        earlier plan; messages without other lines are left out."""
         texts: list[str] = []
         planned: list[str] = []
         for message in self.messages:
             if isinstance(message, HumanMessage):
                 lines = safe_text(message.text).splitlines()
-                texts.append("\n".join(line for line in lines if line.strip() not in planned))
+                text = "\n".join(line for line in lines if line.strip() not in planned)
+                if text.strip():
+                    texts.append(text)
             elif mark_of(message) == "plan":
                 planned += map(str.strip, message.text.splitlines())
         return texts

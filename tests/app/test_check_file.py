@@ -160,6 +160,16 @@ def test_a_report_that_cannot_be_read_is_refused_as_wrong_usage(
         )
 
 
+def test_a_request_that_is_too_long_is_refused_with_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "report.md").write_text(MARKDOWN)
+    given = ("--model", "extractive", "--limit", "question_characters=1000")
+    ended = Desk(tmp_path).call(
+        "check", str(tmp_path / "report.md"), "--request", "a" * 1001, *given
+    )
+    assert ended.code == 2
+    assert "The request has 1001 characters; at most 1000 are accepted" in ended.err
+
+
 def test_a_report_is_read_from_a_pipe(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     piped = desk.run("check", "-", "--model", "extractive", stdin=None, input="It was lit in 1844.")

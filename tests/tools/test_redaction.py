@@ -14,7 +14,7 @@ from kit.engines import found
 from kit.openai_server import Received, Reply, say, use
 from kit.runs import Shelf, keep_results, new_tool_context
 from kit.wire import END, Script, hand_out, search_for, tool_results, wire_lab
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.types import Command
 
 from deep_research.core.dialogue.conversation import Conversation, marked
@@ -288,8 +288,7 @@ async def test_unseen_words_are_sent_up_to_a_number_of_letters(tmp_path: Path) -
 
 def test_the_planners_lines_of_a_plan_that_the_user_has_edited_are_not_the_users_words() -> None:
     plan_shown = marked("1. Project Kestrel\n2. Prices", "plan")
+    copied = HumanMessage("1. Project Kestrel\n2. Prices")
     edited = HumanMessage("1. Project Kestrel\n2. Prices of plants")
-    assert Conversation([HumanMessage("What does it cost?"), plan_shown, edited]).texts_of_user == [
-        "What does it cost?",
-        "2. Prices of plants",
-    ]
+    messages: list[AnyMessage] = [HumanMessage("What does it cost?"), plan_shown, copied, edited]
+    assert Conversation(messages).texts_of_user == ["What does it cost?", "2. Prices of plants"]
