@@ -9,6 +9,7 @@ from itertools import count, filterfalse
 from typing import NamedTuple
 
 from ..core.evidence.citations.citing import cited_numbers
+from ..core.evidence.citations.footnotes import Footnote, settle_footnotes
 from ..core.evidence.citations.markers import code_lines, plain_prose
 
 # Repetitions in patterns are atomic or bounded, so that a hostile report cannot make matching slow.
@@ -37,6 +38,9 @@ _BARE = re.compile(
 )
 _AROUND = re.compile(r"[\[\]*<>()]+")
 _START = re.compile(r"https?://(?:www\.)?", re.I)
+_HIDDEN = "\0"
+"""Stands around the index of a footnote that became a citation."""
+_NOTE = re.compile(rf"{_HIDDEN}(\d+){_HIDDEN}")
 _FARTHEST = 3
 """Maximum distance in lines between neighbouring entries of a source list."""
 
@@ -68,13 +72,33 @@ class _Entry(NamedTuple):
     target: Target
 
 
+class _Noted(NamedTuple):
+    """A footnote that names a source."""
+
+    wanted: int
+    """Its number in the report; 0 if its label is no number."""
+    target: Target
+
+
 def read_foreign(markdown: str) -> ForeignReport:
     """Return a Markdown report whose citations are numbers with a source list, footnotes or links,
     in our form.
 
     The source list is the longest list of numbered entries that each have an address or file name;
-    it is removed. Numbers without an entry stay as they are.
+    it is removed. Numbers without an entry stay as they are. A footnote is a citation if its text
+    has an address or file name; others keep their text.
     """
+    noted = list[_Noted]()
+
+    def read_note(label: str, words: str) -> Footnote:
+        named = _WEB.search(words) or _FILE.search(words)
+        if not named:
+            return Footnote(text=words)
+        wanted = int(label) if label.isdecimal() else 0
+        noted.append(_Noted(wanted, _target(words, named)))
+        return Footnote(citation=f"{_HIDDEN}{len(noted) - 1}{_HIDDEN}")
+
+    markdown = settle_footnotes(markdown.replace(_HIDDEN, ""), read_note)
     lines = _ANCHOR.sub(r"\1", markdown).split("\n")
     entries = _source_list(lines)
     known = {entry.number for entry in entries}
@@ -93,7 +117,7 @@ def read_foreign(markdown: str) -> ForeignReport:
         numbers.setdefault(_plain(target.address), number)
     free = filterfalse(targets.__contains__, count(1))
 
-    def citation(address: str, wanted: int = 0) -> str:
+    def citation(address: str, wanted: int = 0, title: str = "") -> str:
         address = address.rstrip(".,;:")
         plain = _plain(address)
         if plain not in numbers:
@@ -101,8 +125,12 @@ def read_foreign(markdown: str) -> ForeignReport:
             if not wanted or wanted in targets:
                 number = next(free)
             numbers[plain] = number
-            targets[number] = Target("", address)
+            targets[number] = Target(title, address)
         return f"[{numbers[plain]}]"
+
+    def for_note(hidden: re.Match[str]) -> str:
+        note = noted[int(hidden[1])]
+        return citation(note.target.address, note.wanted, note.target.title)
 
     def for_numbered_link(link: re.Match[str]) -> str:
         return citation(link["address"], int(link["number"]))
@@ -113,10 +141,19 @@ def read_foreign(markdown: str) -> ForeignReport:
     def for_address(found: re.Match[str]) -> str:
         return f" {citation(found['address'] or found['plain'])}"
 
+    text = _NOTE.sub(for_note, text)
     text = _NUMBERED_LINK.sub(for_numbered_link, text)
     text = _LINK.sub(for_link, text)
     text = _BARE.sub(for_address, text)
     return ForeignReport(plain_prose(text, targets).strip(), targets)
+
+
+def _target(words: str, named: re.Match[str]) -> Target:
+    """Return the source in an entry of a source list, from its words and its address or file name,
+    `named`."""
+    title = _AROUND.sub(" ", _WEB.sub(" ", words))
+    title = " ".join(title.split()).strip(" ,:–—-.")
+    return Target(title, named.group().strip().rstrip(".,;:"))
 
 
 def _plain(address: str) -> str:
@@ -146,9 +183,7 @@ def _source_list(lines: Sequence[str]) -> list[_Entry]:
         if current and number - current[-1].line > _FARTHEST:
             best = max(current, best, key=len)
             current = []
-        title = _AROUND.sub(" ", _WEB.sub(" ", found["words"]))
-        title = " ".join(title.split()).strip(" ,:–—-.")
-        target = Target(title, named.group().strip().rstrip(".,;:"))
+        target = _target(found["words"], named)
         current.append(_Entry(number, int(found["bracketed"] or found["listed"]), target))
     return max(current, best, key=len)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 import lxml.html
 from lxml.html import builder
 
+from ...core.evidence.citations.footnotes import NoteMark, note_marks
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.markers import Marker, scan
 from ...core.records.report import ClaimCheck, Report
@@ -21,9 +22,9 @@ from .finished import Finished, SourceQuote, readable, safe_tree
 # Rare brackets; since they are punctuation, as in `[1]`, Markdown parses the surrounding text the
 # same way.
 _OPEN, _CLOSE = "⁅", "⁆"
-_MARK = re.compile(rf"{_OPEN}([bce])([0-9]+){_CLOSE}")
-"""A mark for the beginning (b) or end (e) of a sentence or for a citation (c), with the index of
-either."""
+_MARK = re.compile(rf"{_OPEN}([bcenr])([0-9]+){_CLOSE}")
+"""A mark for the beginning (b) or end (e) of a sentence, for a citation (c), or for a footnote's
+text (n) or a reference to it (r), with the index of either."""
 _REPLACED = str.maketrans({_OPEN: "[", _CLOSE: "]"})
 """Rare brackets in the report itself become ordinary ones."""
 _BLOCK = re.compile(r"(?:\s|\||[-*+•>#]{1,6}\s|\d{1,9}[.)]\s)*")
@@ -34,6 +35,8 @@ _TOP = 2
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _LINES = {"p", "li", "tr", "pre"}
 """Elements at whose beginning no sentence can be open."""
+_NOTE = "note-"
+"""How the anchors of footnotes begin."""
 _GAP = re.compile(r"^\s+(?=[.,;:!?)\]…。，；：！？])")
 """Space before a punctuation mark, removed after a citation."""
 _DENSE, _TIGHT = 75, 100
@@ -58,15 +61,16 @@ class _Edit(NamedTuple):
 
     offset: int
     order: int
-    """Order at the same offset: the end of a sentence (0), a beginning (1), a citation (2)."""
+    """Order at the same offset: the end of a sentence (0), a beginning (1), a citation or footnote
+    (2)."""
     end: int
     """End of the text that the marks replace."""
     marks: str
 
 
-def _mark_report(report: Report) -> tuple[str, list[Citation]]:
-    """Return the report's Markdown with `_MARK`s, and its citations; markers without a source stay
-    unchanged."""
+def _mark_report(report: Report) -> tuple[str, list[Citation], list[NoteMark]]:
+    """Return the report's Markdown with `_MARK`s, its citations and the marks of its footnotes;
+    markers without a source stay unchanged."""
     text = report.text.translate(_REPLACED)
     edits = list[_Edit]()
     for number, claim in enumerate(report.claims):
@@ -95,7 +99,11 @@ def _mark_report(report: Report) -> tuple[str, list[Citation]]:
                 citations.append(Citation(number, claim_index))
             edits.append(_Edit(offset, 2, end, marks))
         offset = end
-    return _edited(text, edits), citations
+    notes = note_marks(text)
+    for index, note in enumerate(notes):
+        kind = "r" if note.is_reference else "n"
+        edits.append(_Edit(note.start, 2, note.end, _mark(kind, index)))
+    return _edited(text, edits), citations, notes
 
 
 def _mark(kind: str, number: int) -> str:
@@ -129,6 +137,7 @@ class _MarkRenderer:
         finished: Finished,
         quotes: Sequence[SourceQuote],
         citations: Sequence[Citation],
+        notes: Sequence[NoteMark],
         is_on_paper: bool,
     ) -> None:
         self._claims = finished.report.claims
@@ -139,6 +148,7 @@ class _MarkRenderer:
             (quote.number, quote.claim): index for index, quote in enumerate(quotes)
         }
         self._citations = citations
+        self._notes = notes
         self._is_on_paper = is_on_paper
         self.claim: ClaimCheck | None = None
         """The checked sentence to which the next words belong; None between sentences."""
@@ -161,6 +171,8 @@ class _MarkRenderer:
                     pieces[-1] = last.rstrip() + "\u00a0"
                 pieces.append(self._citation(self._citations[number]))
                 is_after_citation = True
+            elif kind in "nr":
+                pieces.append(_note(self._notes[number]))
             else:
                 self.claim = self._claims[number] if kind == "b" else None
                 self._claim_number = number
@@ -203,6 +215,15 @@ class _MarkRenderer:
         return element
 
 
+def _note(mark: NoteMark) -> lxml.html.HtmlElement:
+    """Return the link to a footnote's text, or the label before that text."""
+    if mark.is_reference:
+        return builder.A(mark.label, href=f"#{_NOTE}{mark.label}", **{"class": "note"})
+    label = builder.SPAN(mark.label, id=f"{_NOTE}{mark.label}")
+    label.set("class", "note")
+    return label
+
+
 def report_body(
     finished: Finished, quotes: Sequence[SourceQuote], *, is_on_paper: bool, picture: str
 ) -> tuple[lxml.html.HtmlElement, list[Heading]]:
@@ -211,10 +232,15 @@ def report_body(
     Citations open their quote (on paper, link to it in the table of evidence); without a quote,
     they link to the list of sources.
     """
-    text, citations = _mark_report(finished.report)
+    text, citations, notes = _mark_report(finished.report)
     tree = safe_tree(text)
     headings = _headings(tree)
-    _fill(tree, _MarkRenderer(finished, quotes, citations, is_on_paper))
+    _fill(tree, _MarkRenderer(finished, quotes, citations, notes, is_on_paper))
+    for label in tree.xpath(".//span[@class='note']"):
+        # Word has targets of links only at the beginning of paragraphs.
+        paragraph = next(label.iterancestors("p"), None)
+        if paragraph is not None:
+            paragraph.set("id", label.attrib.pop("id"))
     for table in list(tree.iter("table")):
         mark_numbers(table, finished.language_code)
         width = sum(map(longest_word, columns_of(table.iter("tr"))))

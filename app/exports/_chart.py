@@ -111,8 +111,8 @@ def _rows(table: lxml.html.HtmlElement, language_code: str) -> list[list[str]]:
     """Return the text of each cell by row, without citations; empty for cells marked as not
     verified."""
     table = deepcopy(table)
-    for cite in table.xpath(_CITES):
-        cite.drop_tree()
+    for mark in [*table.xpath(_CITES), *table.find_class("note")]:
+        mark.drop_tree()
     mark = f"({labels(language_code).not_verified})"
     rows = list[list[str]]()
     for row in table.iter("tr"):

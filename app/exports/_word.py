@@ -40,7 +40,7 @@ _FONTS: Mapping[str, tuple[str, Any]] = {
     "strong": ("bold", True), "th": ("bold", True), "em": ("italic", True),
     "code": ("name", "Consolas"), "pre": ("name", "Consolas"), "s": ("strike", True),
     "claim unsupported": ("underline", WD_UNDERLINE.WAVY),
-    "small": ("size", Pt(8.5)), "address": ("size", Pt(8.5)),
+    "note": ("superscript", True), "small": ("size", Pt(8.5)), "address": ("size", Pt(8.5)),
     "remarks": ("size", Pt(9)), "dense": ("size", Pt(8)), "dense tight": ("size", Pt(7)),
 }  # fmt: skip
 """Font attributes by tag or class."""

@@ -12,6 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -358,9 +359,10 @@ async def judge(
 
 
 def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
-    """Split units into batches of at most `most`, as few as possible and equally long.
+    """Split units into batches of at most `most`, about equally long.
 
-    They keep the report's order: a unit is often unclear without the previous one.
+    They keep the report's order: a unit is often unclear without the previous one. A table stays
+    whole, or else its rows do; each row is shown below the table's head.
     """
     distinct = {key_of(unit): unit for unit in units}
     if not distinct:
@@ -369,15 +371,43 @@ def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
     size = math.ceil(len(distinct) / calls)
     batches = list[list[ReportUnit]]()
     cited = set[str]()
-    for unit in distinct.values():
-        keys = set(unit.sources or unit.of_sentence or unit.nearby[:1])
+    for block in _blocks(distinct.values(), most):
+        keys = set[str]()
+        for unit in block:
+            keys.update(unit.sources or unit.of_sentence or unit.nearby[:1])
         has_others = most == _FEW and cited and len(cited | keys) > _FEW_SOURCES
-        if not batches or len(batches[-1]) >= size or has_others:
+        if not batches or not _has_room(batches[-1], block, size, most) or has_others:
             batches.append([])
             cited = set()
-        batches[-1].append(unit)
+        batches[-1] += block
         cited |= keys
     return batches
+
+
+def _has_room(
+    batch: Sequence[ReportUnit], block: Sequence[ReportUnit], size: int, most: int
+) -> bool:
+    """Whether a block fits into a batch, which a table may make longer than `size`."""
+    return len(batch) < size and len(batch) + len(block) <= most
+
+
+def _blocks(units: Iterable[ReportUnit], most: int) -> list[list[ReportUnit]]:
+    """Return the units in blocks that are judged together, in their order.
+
+    These are single units, tables of at most `most` units, and the rows of longer tables.
+    """
+    blocks = list[list[ReportUnit]]()
+    for table_start, group in groupby(units, lambda unit: unit.table_start):
+        together = list(group)
+        if table_start is None:
+            blocks += [[unit] for unit in together]
+        elif len(together) <= most:
+            blocks.append(together)
+        else:
+            for _, of_row in groupby(together, lambda unit: unit.sentence_start):
+                row = list(of_row)
+                blocks += [row[start : start + most] for start in range(0, len(row), most)]
+    return blocks
 
 
 async def _judge(
@@ -468,9 +498,13 @@ def _prepare(
     against = list[tuple[ReportUnit, list[str]]]()
     shown = list[dict[str, Any]]()
     around = ""
+    previous: ReportUnit | None = None
     for number, unit in enumerate(units, 1):
         against.append((unit, evidence.keys_for(unit, is_second_look=is_second_look)))
         entry: dict[str, Any] = {"unit": number, "says": unit.text}
+        if unit.before and not _is_shown_before(previous, unit):
+            entry["before"] = unit.before
+        previous = unit
         # Show the text around several units only once.
         if unit.around not in ("", unit.text, around):
             entry["in"] = unit.around
@@ -491,6 +525,15 @@ def _prepare(
             quoted += judgement.passages
     sources = evidence.shown(against, windows, quoted)
     return against, [*evidence.shown_request, *sources], shown
+
+
+def _is_shown_before(previous: ReportUnit | None, unit: ReportUnit) -> bool:
+    """Whether the previous unit shown is part of the sentence before a unit, or belongs with it."""
+    if previous is None:
+        return False
+    if previous.table_start is not None and previous.table_start == unit.table_start:
+        return True
+    return previous.sentence == unit.before or previous.sentence_start == unit.sentence_start
 
 
 def judgement_on_corrected(

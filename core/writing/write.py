@@ -22,7 +22,8 @@ from ..errors import DeepResearchError, log_failure
 from ..events.call import CallEvents, ProseEvents, SilentEvents
 from ..evidence.checking.proof import Known, with_found_citations
 from ..evidence.citations.citing import by_number, cited_numbers
-from ..evidence.citations.markers import plain_prose
+from ..evidence.citations.footnotes import source_footnotes
+from ..evidence.citations.markers import plain_prose, unwrapped
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import without_loop
 from ..models.ask import Reply, ask_model
@@ -155,7 +156,7 @@ class TextWriter:
         # A thought without an opening tag is recognised only at its end, when its words were
         # already streamed.
         text = split_thoughts(self._events.raw).text.strip()
-        text = without_loop(plain_prose(text, known))
+        text = without_loop(plain_prose(source_footnotes(unwrapped(text), known), known))
         if not known or cited_numbers(text, known):
             return text
         if not self._is_quick and not self._basis.has_findings(self.refused):

@@ -23,7 +23,8 @@ from ...core.events.packets import (
 from ...core.evidence.checking.proof import with_found_citations
 from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.citing import cited_numbers
-from ...core.evidence.citations.markers import plain_prose
+from ...core.evidence.citations.footnotes import source_footnotes
+from ...core.evidence.citations.markers import plain_prose, unwrapped
 from ...core.evidence.text.similarity import without_loop
 from ...core.models.ask import Reply
 from ...core.models.request import Request
@@ -121,7 +122,9 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     context = turn.context
     request, reply, declared, disputed = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
-    text = without_loop(plain_prose(reply.message.text.strip(), known))
+    sources = {number: state.sources[state.numbered[number - 1]] for number in known}
+    text = source_footnotes(unwrapped(reply.message.text.strip()), sources)
+    text = without_loop(plain_prose(text, known))
     was_cut = finish_of(reply.message).was_cut_off
     fault = _CUT_OFF if was_cut else ""
     is_by_small_model = is_small("researcher", context)
@@ -143,8 +146,8 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     if is_by_small_model and not fault and cited_numbers(text, known):
         text = _with_other_sources(text, await _quoted(request, turn), known)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
-    sources = [state.sources[key] for key in cited]
-    turn.emit(*ResearcherPackets(turn.tab).finding_end(sources))
+    shown = [state.sources[key] for key in cited]
+    turn.emit(*ResearcherPackets(turn.tab).finding_end(shown))
     return Finding(
         **state.task.assignment,
         text=text,

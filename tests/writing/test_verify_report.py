@@ -417,6 +417,71 @@ async def test_a_small_window_is_given_few_statements_at_once(tmp_path: Path) ->
     assert len(sizes) > 2
 
 
+TABLE = "| Year | Keeper | Oil |\n| --- | --- | --- |\n"
+ROWS = [f"| {1901 + number} | Moran | {number + 20} t [1] |\n" for number in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("above", "rows", "below"),
+    [
+        ("It was tall. [1] It was white. [2]", 2, "It was kept. [1]"),
+        (" ".join(f"It was seen in {year}. [1]" for year in range(1801, 1807)), 1, ""),
+        ("", 6, "It was dark. [2]"),
+        ("It burnt oil. [1]", 5, ""),
+    ],
+)
+async def test_a_table_is_judged_at_once_or_each_of_its_rows_below_its_head(
+    tmp_path: Path, above: str, rows: int, below: str
+) -> None:
+    settings: dict[str, Any] = {
+        "profile": ModelProfile(max_input_tokens=20_000),
+        "allow_small_window": True,
+    }
+    text = f"{above}\n\n{TABLE}{''.join(ROWS[:rows])}\n{below}".strip()
+    run = lab(tmp_path, writer=[text], researcher=BOTH, verify="check", **settings)
+    await run.ask()
+    head = "Year | Keeper | Oil"
+    years = list[str]()
+    tables = 0
+    for asked in run.calls("verifier"):
+        units, _ = units_shown(asked.text)
+        # The year is the label of a row.
+        labels = [unit for unit in units if unit["says"].isdigit()]
+        cells = {unit["says"].partition(",")[0] for unit in units if "," in unit["says"]}
+        assert cells == {unit["says"] for unit in labels}
+        assert all(unit["in"].startswith(head) for unit in labels)
+        years += sorted(cells)
+        tables += bool(cells)
+    assert len(years) == rows
+    assert tables == 1 or rows > 2
+
+
+@pytest.mark.parametrize("gap", [" ", "\n\n", "\n- ", "\n\n## Later\n\n"])
+async def test_a_unit_is_shown_with_the_sentence_before_it_unless_that_was_shown(
+    tmp_path: Path, gap: str
+) -> None:
+    settings: dict[str, Any] = {
+        "profile": ModelProfile(max_input_tokens=20_000),
+        "allow_small_window": True,
+    }
+    sentences = [f"In {1801 + number} it was lit. [1]" for number in range(20)]
+    text = gap.join(sentences)
+    run = lab(tmp_path, writer=[text], researcher=BOTH, verify="check", **settings)
+    await run.ask()
+    befores = list[str]()
+    for asked in run.calls("verifier"):
+        units, _ = units_shown(asked.text)
+        dated = [unit for unit in units if unit["says"].startswith("In ")]
+        for position, unit in enumerate(dated):
+            year = int(unit["says"].split()[1])
+            if position or year == 1801 or "#" in gap:
+                assert "before" not in unit
+            else:
+                befores.append(unit["before"])
+                assert unit["before"].endswith(f"In {year - 1} it was lit. [1]")
+    assert bool(befores) == ("#" not in gap)
+
+
 async def test_a_model_that_cannot_fill_in_the_form_is_given_fewer_statements(
     tmp_path: Path,
 ) -> None:

@@ -4,13 +4,14 @@ clauses, table cells."""
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from ..citations.citing import UNKNOWN
+from ..citations.footnotes import REFERENCE
 from ..citations.markers import (
     Marker,
     code_lines,
@@ -22,7 +23,7 @@ from ..citations.markers import (
 )
 from ..citations.rendering import refusal_spans
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
-from ..text.words import QUOTED, tokens
+from ..text.words import QUOTED, STOP_WORDS, tokens
 from .quantities import numbers_in
 
 UnitKind = Literal["heading", "intro", "statement", "cell", "label", "head"]
@@ -32,6 +33,8 @@ _AROUND = 600
 """Number of characters from the start of a list's introduction that are its context."""
 _FEWEST_WORDS = 2
 """Minimum number of words after a citation that form a unit of their own."""
+_FEWEST_IN_REMARK = 3
+"""Minimum number of words of a remark in brackets without a number that is a unit of its own."""
 # Where a paragraph, a section, and the whole report begin.
 _PARAGRAPH = re.compile(r"\n[ \t]*\n|\n(?=#)")
 _SECTION = re.compile(r"^#{1,6}\s", re.MULTILINE)
@@ -46,6 +49,7 @@ _FIGURE = re.compile(r"\d")
 _IN_BRACKETS = re.compile(r"(?<=\s)\0+(?=\))")
 """Citations at the end of a remark in brackets, which needs them to make sense: (calculated from
 [2])."""
+_ROUND_BRACKET = re.compile(r"[()（）]")
 # Between two clauses, and at the end of one.
 _JOINT = re.compile(r"[ \t]*[,;:–—][ \t]*(?=\S)")
 _CLOSING = re.compile(r"[)\]]*(?:[.!?…。！？][\"'”’»)]*\s*$)?")
@@ -89,6 +93,9 @@ class ReportUnit(NamedTuple):
     rests_on: tuple[int, ...] = ()
     """For a row label: the offset of the header; for a cell: the offsets of the header and of its
     row label."""
+    before: str = ""
+    """The sentence before, as written; for a part of a table, the one before the table. Empty at
+    the start of a section."""
 
     @property
     def raw_words(self) -> str:
@@ -102,6 +109,13 @@ class ReportUnit(NamedTuple):
     def end(self) -> int:
         """Offset of its end."""
         return self.start + len(self.raw)
+
+    @property
+    def table_start(self) -> int | None:
+        """Offset of its table's header; None if it is no part of a table."""
+        if self.kind == "head":
+            return self.start
+        return self.rests_on[0] if self.rests_on else None
 
     @property
     def has_number(self) -> bool:
@@ -135,8 +149,10 @@ def report_units(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
         last_start, last_line = rows[-1]
         skipped.append(range(first_start, last_start + len(last_line) + 1))
         units += _cells(rows, sources)
+    prose = list[Sentence]()
     for sentence in sentences_of(text):
         if not any(sentence.start in span for span in skipped):
+            prose.append(sentence)
             units += _clauses(sentence, sources)
     units.sort(key=lambda unit: unit.start)
 
@@ -145,8 +161,12 @@ def report_units(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
         _borders(_SECTION, settled),
         _borders(_REPORT, settled),
     )
+    prose_starts = [sentence.start for sentence in prose]
     with_context = list[ReportUnit]()
     for unit in units:
+        index = bisect_left(prose_starts, unit.sentence_start) - 1
+        if index >= 0 and unit.kind != "heading" and not _is_heading(prose[index].raw):
+            unit = unit._replace(before=prose[index].raw)
         if unit.kind == "intro":
             unit = unit._replace(around=_list_at(settled, unit.start))
         if not unit.sources and not unit.of_sentence:
@@ -200,18 +220,18 @@ def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[ReportU
         return
 
     hashes = _HASHES.match(sentence.raw)
-    is_heading = bool(hashes or _HEADING.match(sentence.raw))
-    bounds = [(0, len(sentence.raw))]
+    is_heading = _is_heading(sentence.raw)
+    clauses = [_Clause(0, sentence.raw, sentence.raw)]
     if hashes:
-        bounds = [(hashes.end(), len(sentence.raw))]
+        raw = sentence.raw[hashes.end() :]
+        clauses = [_Clause(hashes.end(), raw, raw)]
     elif not is_heading:
-        bounds = _bounds(sentence.raw)
-    is_whole = len(bounds) == 1
+        clauses = _split(sentence.raw)
+    is_whole = len(clauses) == 1
     of_sentence = _keys(sentence.numbers, sources)
-    for start, end in bounds:
-        raw = sentence.raw[start:end]
-        numbers = marker_numbers(raw)
-        words = whole if is_whole else _words(raw)
+    for start, raw, says in clauses:
+        numbers = marker_numbers(says)
+        words = whole if is_whole else _words(says)
         has_words = tokens(words) and (numbers or _LETTER.search(words))
         if not has_words and not is_heading:
             # Only a list number.
@@ -234,6 +254,111 @@ def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[ReportU
             kind=kind,
             around="" if is_whole else sentence.raw,
         )
+
+
+def _is_heading(raw: str) -> bool:
+    """Whether a sentence, as written, is a heading or a bold line."""
+    return _HEADING.match(raw) is not None
+
+
+class _Clause(NamedTuple):
+    """A clause of a sentence."""
+
+    start: int
+    """Offset in the sentence, in characters."""
+    raw: str
+    """As written, with its citations; if remarks in brackets interrupt it, its longest part."""
+    says: str
+    """All that it says, with its citations and without such remarks."""
+
+
+def _split(raw: str) -> list[_Clause]:
+    """Return the clauses of a sentence in order.
+
+    They end at citations with more words after them. A remark in brackets with a citation of its
+    own is split off if the clause around it has another one.
+    """
+    remarks = _cited_remarks(raw)
+    outside = _blanked(raw, remarks)
+    for start, end in _bounds(outside):
+        if not marker_numbers(outside[start:end]):
+            # The citation in the brackets is the only one of the clause.
+            remarks = [remark for remark in remarks if not start <= remark[0] < end]
+    outside = _blanked(raw, remarks)
+    clauses = list[_Clause]()
+    for start, end in _bounds(outside):
+        within = [remark for remark in remarks if start <= remark[0] < end]
+        part_start, part_end = _longest_part(raw, start, end, within)
+        clauses.append(_Clause(part_start, raw[part_start:part_end], outside[start:end]))
+    for remark_start, remark_end in remarks:
+        inner = raw[remark_start + 1 : remark_end - 1]
+        for start, end in _bounds(inner):
+            clause = inner[start:end]
+            clauses.append(_Clause(remark_start + 1 + start, clause, clause))
+    return sorted(clauses)
+
+
+def _cited_remarks(raw: str) -> list[tuple[int, int]]:
+    """Return the (start, end) offsets of the remarks in brackets that state something and cite it.
+
+    The brackets are included. A remark that needs its citation to make sense, such as (calculated
+    from [2]), is none.
+    """
+    plain = ""
+    for part in scan(raw):
+        if isinstance(part, Marker):
+            plain += "\0" * len(part.raw)
+        elif part.startswith(("`", "[")):
+            # Code or a link.
+            plain += "_" * len(part)
+        else:
+            plain += part
+    remarks = list[tuple[int, int]]()
+    openings = list[int]()
+    for bracket in _ROUND_BRACKET.finditer(plain):
+        if bracket.group() in "(（":
+            openings.append(bracket.start())
+        elif openings:
+            start = openings.pop()
+            if not openings and _states_and_cites(plain[start + 1 : bracket.start()]):
+                remarks.append((start, bracket.end()))
+    return remarks
+
+
+def _states_and_cites(remark: str) -> bool:
+    """Whether a remark, with NUL characters for its citations, states something and cites it."""
+    cited, *behind = re.split("\0+", remark)
+    is_statement = len(tokens(cited)) >= _FEWEST_IN_REMARK or numbers_in(cited)
+    if not behind or not is_statement:
+        return False
+    for words in map(tokens, [cited, *behind[:-1]]):
+        if words and words[-1] in STOP_WORDS:
+            return False
+    return True
+
+
+def _blanked(raw: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a sentence with spaces in place of these spans, so that all offsets stay."""
+    for start, end in spans:
+        raw = raw[:start] + " " * (end - start) + raw[end:]
+    return raw
+
+
+def _longest_part(
+    raw: str, start: int, end: int, within: Sequence[tuple[int, int]]
+) -> tuple[int, int]:
+    """Return the (start, end) offsets of the longest part of a clause between the remarks in it."""
+    if not within:
+        return start, end
+    borders = [start]
+    for remark_start, remark_end in within:
+        borders += [remark_start, remark_end]
+    borders.append(end)
+    parts = list(zip(borders[::2], borders[1::2], strict=True))
+    first, last = max(parts, key=lambda part: len(tokens(raw[slice(*part)])))
+    words = raw[first:last].strip()
+    first = raw.index(words, first)
+    return first, first + len(words)
 
 
 def _bounds(raw: str) -> list[tuple[int, int]]:
@@ -442,7 +567,8 @@ def _keys(numbers: Sequence[int], sources: Mapping[int, str]) -> tuple[str, ...]
 
 def _words(raw: str) -> str:
     """Return a part of a line without citation markers, emphasis and list marks."""
-    plain = _IN_BRACKETS.sub("[…]", replace_markers(raw, "\0")).replace("\0", "")
+    bare = REFERENCE.sub("", raw)
+    plain = _IN_BRACKETS.sub("[…]", replace_markers(bare, "\0")).replace("\0", "")
     plain = " ".join(LINE_MARK.sub("", plain).split())
     plain = re.sub(r"\s+([,.;:)])", r"\1", plain)
     return _EMPHASIS.sub("", plain)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import chain
 
 from ...records.sources import Source
-from .citing import UNKNOWN, source_key
+from .citing import UNKNOWN, name_of
 from .labels import all_labels
 from .markers import CLOSING_BRACKETS, OPENERS, TARGET, code_lines
 
@@ -113,7 +113,9 @@ class _Numbering:
         """How many numbers in markers named no source so far."""
         self._names = dict[str, list[int]]()
         for number, source in sources.items():
-            for name in {*map(_name, (source.key, source.location, source.address, source.title))}:
+            for name in {
+                *map(name_of, (source.key, source.location, source.address, source.title))
+            }:
                 self._names.setdefault(name, []).append(number)
         self._names[""] = [UNKNOWN]
         self._ours = self._translation(sources, listed)
@@ -147,7 +149,7 @@ class _Numbering:
 
         Otherwise `UNKNOWN`.
         """
-        numbers = self._names.get(_name(text), [UNKNOWN])
+        numbers = self._names.get(name_of(text), [UNKNOWN])
         return wanted if wanted in numbers else numbers[0]
 
     def clean(self, line: str) -> str:
@@ -227,12 +229,3 @@ class _Numbering:
             return marker.translate(_INERT), []
         self.removed += ours.count(UNKNOWN)
         return "", ours
-
-
-def _name(text: str) -> str:
-    """Return a normal form of an address or a title, in which spellings of the same one are
-    equal."""
-    if "://" not in text:
-        return " ".join(re.findall(r"\w+", text)).casefold()
-    page = re.sub(r"^https?://(?:www\.)?", "", source_key(text)).rstrip("?&/")
-    return page.casefold()

@@ -195,6 +195,15 @@ def source_key(address: str) -> str:
     return key
 
 
+def name_of(text: str) -> str:
+    """Return a normal form of an address or a title, in which spellings of the same one are
+    equal."""
+    if "://" not in text:
+        return " ".join(re.findall(r"\w+", text)).casefold()
+    page = re.sub(r"^https?://(?:www\.)?", "", source_key(text)).rstrip("?&/")
+    return page.casefold()
+
+
 class NumberedFinding(NamedTuple):
     """A finding whose citations use the thread's numbers."""
 

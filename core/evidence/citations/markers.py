@@ -37,7 +37,8 @@ They are `【1†source】`, `[^1]`, `[[1]](url)`, `[Source 1]`, `[1-2]` and `¹
 """
 _TAG = re.compile(r"</?(?:p|sup)>")
 """HTML tags that models write and that are removed; other tags are left alone."""
-_LINE_PARTS = re.compile(r"(`+[^`]*`+)")
+LINE_PARTS = re.compile(r"(`+[^`]*`+)")
+"""Inline code in a line, for `split`."""
 _MOST_IN_RANGE = 10
 """Maximum number of sources in a marker with a range; a wider range, such as [1-90], is not a
 citation."""
@@ -141,11 +142,11 @@ def plain_prose(text: str, known: Container[int]) -> str:
             return found[0]
         return f"[{', '.join(map(str, numbers))}]"
 
-    lines = _unwrapped(text).split("\n")
+    lines = unwrapped(text).split("\n")
     for index, is_code in enumerate(code_lines(lines)):
         if is_code:
             continue
-        parts = _LINE_PARTS.split(lines[index])
+        parts = LINE_PARTS.split(lines[index])
         for position, part in enumerate(parts):
             if not part.startswith("`"):
                 parts[position] = _FOREIGN.sub(marker, _TAG.sub("", part))
@@ -153,7 +154,7 @@ def plain_prose(text: str, known: Container[int]) -> str:
     return "\n".join(lines)
 
 
-def _unwrapped(text: str) -> str:
+def unwrapped(text: str) -> str:
     """Return a model's answer without a code fence around all of it.
 
     A Markdown fence is also removed with the introduction before it, and so is a JSON object around

@@ -14,6 +14,7 @@ from ...records.sources import Dispute, Source, in_one_line, safe_link
 from ..text.words import UNSPACED
 from ._draft import clean_draft
 from .citing import Edit, bracketed, by_number, cited_numbers, known_citations, without_unknown
+from .footnotes import source_footnotes
 from .labels import Labels, all_labels
 from .markers import BEFORE_BLOCK, Marker, scan, settle_fences
 from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at
@@ -427,7 +428,8 @@ def clean_for_draft(written: str, sources: Mapping[str, Source]) -> tuple[str, d
     """
     numbered = by_number(sources.values())
     # Only the verification may mark sentences.
-    cleaned, removed = clean_draft(settle_fences(without_marks(written)), numbered)
+    settled = source_footnotes(settle_fences(without_marks(written)), numbered)
+    cleaned, removed = clean_draft(settled, numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, cited = known_citations(settle_fences(sanitized(cleaned)), keys)
     return text, cited, removed

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from ..citations.footnotes import LABEL, REFERENCE
 from ..citations.markers import Marker, code_lines, replace_markers, scan, settle_fences
 from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
@@ -33,15 +34,16 @@ _QUOTE = re.compile(
 _SYMBOL = re.compile(r"\b\w*\d\w*\b|\b\w+[A-Z]\w*\b")
 _INNER_WORD = re.compile(r"(?<=[\w,;:]\s)[^\W\d_][\w’'-]*")
 _CLOSERS = r"[\"'”’»)\]」』*_]*"
-# While a line is split into sentences, its citation markers are replaced by as many NUL characters.
+# While a line is split into sentences, its citation markers and footnote references are replaced by
+# as many NUL characters.
 _MARK = re.compile(
     rf"(?P<full_stop>\.)(?=[\s\0])|[{SENTENCE_ENDS}]{_CLOSERS}(?=[\s\0])|[{UNSPACED_ENDS}]{_CLOSERS}"
 )
 _BLANK = re.compile(r"[\s\0]*")
 _BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
 _CITED = re.compile(r" ?\0+(?:(?: ?[,;]| and)? ?\0+)*")
-LINE_MARK = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s+)+")
-"""List and quotation marks at the start of a line."""
+LINE_MARK = re.compile(rf"^\s*(?:(?:(?:[-*+•]|\d{{1,3}}[.)]|>)\s+)+|{LABEL})")
+"""List and quotation marks, or the label of a footnote, at the start of a line."""
 _HEADING_MARK = re.compile(r"\s{0,3}#{1,6}\s")
 _ORDINAL = re.compile(
     r"(?:^\s*|\b(?:a[mb]|bis|beim?|de[nmrs]|die|das|im|nach|seit|vo[mnr]|zu[mr]?)(?: zum| dem)? )"
@@ -207,7 +209,7 @@ def _sentences_in(line: str) -> Iterator[Sentence]:
         else:
             hidden.append(part.replace("\0", " "))
         position += len(hidden[-1])
-    plain = "".join(hidden)
+    plain = REFERENCE.sub(lambda found: "\0" * len(found[0]), "".join(hidden))
 
     # A heading or an entry of a source list stays whole.
     is_entry = LINE_MARK.sub("", plain).startswith("\0")

@@ -1,0 +1,219 @@
+"""Footnotes of Markdown, `[^1]` with a line `[^1]: ...`: those that name a source become citations,
+others keep their text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+from typing import NamedTuple
+
+from ...records.sources import Source
+from ..text.words import STOP_WORDS
+from .citing import name_of
+from .markers import LINE_PARTS, code_lines
+
+_LABEL = r"\[\^(?P<{}>[^\]\s^]{{1,60}})\]"
+REFERENCE = re.compile(
+    rf"(?<=[^\s\\]){_LABEL.format('label')}|(?<!\\){_LABEL.format('first')}(?!:)"
+)
+"""A reference to a footnote; its label is in one of the two groups."""
+LABEL = r"\\?\[\^[^\]\s^]{1,60}\]:\s+"
+"""Pattern of what precedes the text of a footnote."""
+_DEFINITION = re.compile(r" {0,3}\\?\[\^(?P<label>[^\]\s^]{1,60})\]:[ \t]*(?P<text>\S.*)")
+_SETTLED_LABEL = re.compile(r"^\\\[\^(?P<label>[a-z]+)\]:(?= )", re.MULTILINE)
+_CONTINUED = re.compile(r"(?: {2,}+|\t)\s*+(?P<text>\S.*)")
+_HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s.*|\*\*[^*]+\*\*:?\s*)")
+_ADDRESS = re.compile(r"(?:https?|file)://[^\s<>()\[\]{}\"`|\\]+(?<![.,;:!?'*_~])", re.IGNORECASE)
+_FEWEST_OF_NOTE = 6
+"""A footnote that names a source keeps its text if it has at least this many other words."""
+_FEWEST_OF_TITLE = 4
+"""A title of at least this many words names its source wherever it stands."""
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+class Footnote(NamedTuple):
+    """What becomes of a footnote."""
+
+    citation: str = ""
+    """What cites the source that it names; empty if it names none."""
+    text: str = ""
+    """The text that it keeps; empty if it only cites."""
+
+
+def settle_footnotes(text: str, read: Callable[[str, str], Footnote]) -> str:
+    """Return a text in which each footnote is a citation, or has its text at the end of the text.
+
+    `read` decides on a footnote by its label and text. Footnotes are labelled with letters in the
+    order of their references, so that they cannot be taken for numbers of sources. Footnotes
+    without a reference and code stay unchanged.
+    """
+    lines = text.split("\n")
+    are_code = code_lines(lines)
+    referenced = set[str]()
+    for line, is_code in zip(lines, are_code, strict=True):
+        if not is_code:
+            referenced.update(_label(found) for found in _references(line))
+    notes = dict[str, str]()
+    kept = list[str]()
+    code = list[bool]()
+    label = ""
+    for line, is_code in zip(lines, are_code, strict=True):
+        found = None if is_code else _DEFINITION.fullmatch(line)
+        continued = None if is_code else _CONTINUED.fullmatch(line)
+        if found and found["label"] in referenced and found["label"] not in notes:
+            label = found["label"]
+            notes[label] = found["text"].strip()
+        elif label and continued:
+            notes[label] += f" {continued['text'].strip()}"
+        else:
+            if line.strip():
+                label = ""
+            kept.append(line)
+            code.append(is_code)
+    if not notes:
+        return text
+
+    settled = {label: read(label, words) for label, words in notes.items()}
+    letters = dict[str, str]()
+    names = _names()
+
+    def replaced(line: str) -> str:
+        parts = LINE_PARTS.split(line)
+        for position, part in enumerate(parts):
+            if not part.startswith("`"):
+                parts[position] = REFERENCE.sub(for_reference, part)
+        return "".join(parts)
+
+    def for_reference(found: re.Match[str]) -> str:
+        label = _label(found)
+        if label not in settled:
+            return found[0]
+        footnote = settled[label]
+        if not footnote.text:
+            return footnote.citation
+        if label not in letters:
+            letters[label] = next(names)
+        return f"{footnote.citation}[^{letters[label]}]"
+
+    body = list[str]()
+    for line, is_code in zip(kept, code, strict=True):
+        body.append(line if is_code else replaced(line))
+    prose = "\n".join(body).rstrip()
+    if not letters:
+        prose = _without_last_heading(prose)
+    blocks = [prose]
+    shown = set[str]()
+    # The text of a footnote may refer to another one.
+    while letters.keys() > shown:
+        for label in list(letters):
+            if label not in shown:
+                shown.add(label)
+                # Unescaped, a text of one word would be the target of a link.
+                blocks.append(f"\\[^{letters[label]}]: {replaced(settled[label].text)}")
+    return "\n\n".join(blocks)
+
+
+class NoteMark(NamedTuple):
+    """A reference to a footnote in a settled text, or the label before the footnote's text."""
+
+    start: int
+    """Offset in the text, in characters."""
+    end: int
+    label: str
+    is_reference: bool
+
+
+def note_marks(text: str) -> list[NoteMark]:
+    """Return the marks of the footnotes that have both a reference and a text, in order."""
+    marks = list[NoteMark]()
+    for found in _SETTLED_LABEL.finditer(text):
+        marks.append(NoteMark(found.start(), found.end(), found["label"], is_reference=False))
+    defined = {mark.label for mark in marks}
+    for found in REFERENCE.finditer(text):
+        if _label(found) in defined:
+            marks.append(NoteMark(found.start(), found.end(), _label(found), is_reference=True))
+    referenced = {mark.label for mark in marks if mark.is_reference}
+    return sorted(mark for mark in marks if mark.label in referenced)
+
+
+def _references(line: str) -> Iterator[re.Match[str]]:
+    """Yield the references to footnotes in a line, without those in code."""
+    for part in LINE_PARTS.split(line):
+        if not part.startswith("`"):
+            yield from REFERENCE.finditer(part)
+
+
+def _label(reference: re.Match[str]) -> str:
+    """Return the label of the footnote to which a reference belongs."""
+    return reference["label"] or reference["first"]
+
+
+def _names() -> Iterator[str]:
+    """Yield labels: a to z, then aa to zz, and so on."""
+    for length in count(1):
+        for letter in _LETTERS:
+            yield letter * length
+
+
+def _without_last_heading(text: str) -> str:
+    """Return a text without a heading at its end, whose footnotes have become citations."""
+    body, _, last = text.rpartition("\n")
+    return body.rstrip() if _HEADING.fullmatch(last) else text
+
+
+def source_footnotes(text: str, sources: Mapping[int, Source]) -> str:
+    """Return a text whose footnotes cite the `sources` (by number) that they name by address, title
+    or file name.
+
+    An address of another source stands in place of the reference to its footnote.
+    """
+
+    # A longer title may contain the words of a shorter one.
+    by_title = sorted(sources, key=lambda number: -len(sources[number].title))
+
+    def read(_: str, words: str) -> Footnote:
+        addresses = [address[0] for address in _ADDRESS.finditer(words)]
+        pages = {name_of(address) for address in addresses}
+        rest = _plain(_ADDRESS.sub(" ", words))
+        numbers = list[int]()
+        for number in by_title:
+            source = sources[number]
+            title = _plain(source.title)
+            file_name = ""
+            if source.kind == "document":
+                file_name = _plain(source.location.rpartition("/")[2])
+            is_named = not pages.isdisjoint(map(name_of, (source.location, source.address)))
+            for name in (file_name, title):
+                without = rest.replace(name, " ") if name.strip() else rest
+                is_found = without != rest
+                if is_found and (is_named or name == file_name or _names_source(name, without)):
+                    is_named = True
+                    rest = without
+            if is_named:
+                numbers.append(number)
+        citation = "".join(f"[{number}]" for number in sorted(numbers))
+        if addresses and not numbers:
+            citation = f" <{addresses[0]}>"
+        is_note = not citation or _says_more(rest)
+        return Footnote(citation, words if is_note else "")
+
+    return settle_footnotes(text, read)
+
+
+def _names_source(title: str, rest: str) -> bool:
+    """Whether a footnote with the words of a title and this rest names the source, not only its
+    subject."""
+    return len(title.split()) >= _FEWEST_OF_TITLE or not _says_more(rest)
+
+
+def _says_more(rest: str) -> bool:
+    """Whether the words of a footnote beside the names of its sources state something."""
+    words = rest.split()
+    return len(words) >= _FEWEST_OF_NOTE or not STOP_WORDS.isdisjoint(words)
+
+
+def _plain(text: str) -> str:
+    """Return the words of a text in lower case, each between spaces."""
+    words = " ".join(re.findall(r"\w+", text)).casefold()
+    return f" {words} "
