@@ -66,6 +66,10 @@ TRIAL = {
     "The Torne bridge is 84 metres long.": Tried("supported", ("84 metres",)),
     "The Torne bridge is 48 metres wide, and its repair is paid for.": Tried("contradicted", ("not yet paid for",)),
     "Lorries are not allowed on the bridge.": Tried("supported", ("Lorries",)),
+    "For your 14 bridges you may spend 126,000 euros.": Tried("supported", ("14 bridges",), ("14 * 9000 = 126,000",)),
+    "From 2019 to 2024 the traffic grew by 28%.": Tried("supported", ("1,250",), ("(1600 - 1250) / 1250 = 28%",)),
+    "As the repair is not paid for yet, ask the county for money first.": Tried("advice", ("not yet paid for",)),
+    "As lorries still use the bridge, count them for a month first.": Tried("contradicted", ("Lorries",)),
 }
 """The statements of the trial of a verifier with the answers to them."""
 ADVICE = ("advice", "advice_number")
@@ -713,6 +717,10 @@ class Judge:
         lines = [line for unit in calculated if unit not in trusted for line in self.lines_of(unit)]
         if lines:
             found["calculations"] = list(dict.fromkeys(lines))
+        inputs = [given for unit in calculated for given in unit["calculation"]["inputs"]]
+        supposed = [given["value"] for given in inputs if given["from"] == "supposition of the statement"]
+        if supposed:
+            found["supposed"] = supposed
         if calculated or any(unit["corpus"] in self.calculated for unit in units):
             return found
         # A set without calculations: a way is looked for.
