@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.checking.proof import Known, Proof, prove
+from deep_research.core.evidence.checking.proof import Answer, Known, Proof, prove
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import report_units
 
@@ -38,10 +38,15 @@ VOSS, ROW = "revenue of £38.4m (2024: £35.9m)", "| Sanna | 8.60 | 31.50 |"
 SHARES = "The town paid 60% of £48m, the region 40%."
 
 
+def message(found: Proof) -> str:
+    """What a proof lacks, for the reader."""
+    return found.doubt.message if found.doubt else ""
+
+
 def proof(statement: str, words: str, *calculations: str) -> Proof:
     units = report_units(statement, {1: "a", 2: "b"})
     unit = next(unit for unit in units if unit.kind in ("statement", "cell", "head"))
-    return prove(unit, words, calculations, SOURCES)
+    return prove(unit, Answer(words, calculations), SOURCES)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +108,7 @@ def proof(statement: str, words: str, *calculations: str) -> Proof:
 def test_words_with_its_numbers_prove_a_statement_and_faults_are_named(
     statement: str, words: str, fault: str
 ) -> None:
-    found = proof(statement, words).fault
+    found = message(proof(statement, words))
     assert fault in found and bool(fault) == bool(found)
 
 
@@ -161,9 +166,9 @@ def test_words_with_its_numbers_prove_a_statement_and_faults_are_named(
 def test_a_number_may_follow_by_a_calculation(
     statement: str, words: str, calculations: list[str]
 ) -> None:
-    assert proof(statement, words, *calculations).fault == ""
-    assert proof(statement, words).fault
-    assert proof(statement, words, "7 = 7", "3 * 3", "2 + nothing").fault
+    assert message(proof(statement, words, *calculations)) == ""
+    assert proof(statement, words).doubt
+    assert proof(statement, words, "7 = 7", "3 * 3", "2 + nothing").doubt
 
 
 @pytest.mark.parametrize(
@@ -182,7 +187,7 @@ def test_a_number_may_follow_by_a_calculation(
 def test_a_calculation_with_unsupported_numbers_proves_nothing(
     statement: str, calculation: str
 ) -> None:
-    assert "is not in" in proof(statement, "Fuel cost £7.9m", calculation).fault
+    assert "is not in" in message(proof(statement, "Fuel cost £7.9m", calculation))
 
 
 def test_the_passage_is_the_whole_sentence_of_the_cited_source() -> None:
@@ -198,12 +203,14 @@ def test_the_passage_is_the_whole_sentence_of_the_cited_source() -> None:
 def test_no_other_number_matches(written: int, read: int) -> None:
     source = {"a": Known([SourceText("a", f"The yard built {read:,} boats.")], "")}
     [unit] = report_units(f"The yard built {written} boats [1].", {1: "a"})
-    assert (not prove(unit, f"built {read:,} boats", (), source).fault) == (written == read)
+    found = prove(unit, Answer(f"built {read:,} boats"), source)
+    assert (found.doubt is None) == (written == read)
 
 
 def test_a_cell_below_a_percent_sign_may_follow_as_a_share() -> None:
     table = "| Fare | Adult, % of half a van |\n|---|---|\n| Sanna [1] | 27.3 |"
     units = {unit.kind: unit for unit in report_units(table, {1: "a", 2: "b"})}
-    assert prove(units["cell"], ROW, ("8.60 / 31.50 = 27.3 %",), SOURCES).fault == ""
+    share = prove(units["cell"], Answer(ROW, ("8.60 / 31.50 = 27.3 %",)), SOURCES)
+    assert message(share) == ""
     # In a table head, "half" names a quantity and states nothing.
-    assert "50" not in prove(units["head"], ROW, (), SOURCES).fault
+    assert "50" not in message(prove(units["head"], Answer(ROW), SOURCES))

@@ -19,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import build_graph
 from deep_research.core.errors import KeyRefused, RateLimited
-from deep_research.core.writing._judging import TRIAL
+from deep_research.core.writing._trial import QUOTATIONS, REASONING, TrialStatement
 from deep_research.state import ResearchState
 
 Patch = pytest.MonkeyPatch
@@ -335,7 +335,8 @@ async def test_files_of_a_folder_count_as_one_source_unless_they_name_their_publ
     assert [len(group) for group in audited(state).reprints] == [3]
 
 
-RIGHT = {stated.says: "supported" if stated.is_right else "contradicted" for stated in TRIAL}
+TRIAL = (*QUOTATIONS, *REASONING)
+RIGHT: dict[str, TrialStatement] = {statement.says: statement for statement in TRIAL}
 TEXT = " ".join(
     f"It was in 1844 that {who} lit the Skerry Light. [1]" for who in ("somebody", "they", "a crew")
 )
@@ -351,14 +352,25 @@ def tried(monkeypatch: Patch, wires: Wires) -> Wires:
     return wires
 
 
-def judge(verdict: str) -> Callable[[Received], Reply]:
-    """A judge whose verdict on the statements of the trial is always the same, or else right."""
+def judge(verdict: str, reasons: bool = True) -> Callable[[Received], Reply]:
+    """A judge whose verdict on the statements of the trial is always the same, or else right;
+    without `reasons`, it hands in no calculation."""
 
     def answer(request: Received) -> Reply:
-        units, _ = units_shown(request.prompt)
+        units, sources = units_shown(request.prompt)
         if units[0]["says"] not in RIGHT:
             return verified(request)
-        said = [{"unit": unit["unit"], "verdict": verdict or RIGHT[unit["says"]]} for unit in units]
+        said = list[dict[str, Any]]()
+        for unit in units:
+            statement = RIGHT[unit["says"]]
+            given = {"unit": unit["unit"], "verdict": verdict or statement.verdicts[0]}
+            if statement.calculation and reasons:
+                cited = [source for source in sources if source["source"] in unit.get("cites", ())]
+                given["words"] = "\n".join(
+                    words for source in cited for words in source["passages"]
+                )
+                given["calculations"] = [statement.calculation]
+            said.append(given)
         return use(("judge_units", {"verdicts": said}))
 
     return answer
@@ -374,16 +386,15 @@ async def test_a_judge_that_fails_its_trial_supports_nothing(
         for _ in range(2):
             state = await wire.ask()
             assert state.report and state.report.audit
-            assert (state.report.audit.is_unverified, "in a test" in state.messages[-1].text) == (
-                bool(verdict),
-            ) * 2
-            assert state.messages[-1].text.startswith("*Most of what this text states") == bool(
-                verdict
-            )
+            grade = "unsound" if verdict else "reasoning"
+            assert state.report.audit.judge_grade == grade
+            text = state.messages[-1].text
+            assert ("in a test" in text) == bool(verdict)
+            assert text.startswith("*Whether the sources support") == bool(verdict)
             assert {unit.shown for unit in state.report.verdicts} == {
                 "not_verified" if verdict else "supported"
             }
-            assert "*(not verified)*" not in state.messages[-1].text
+            assert "*(not verified)*" not in text
             asked = [request for request in wire.models.requests if TRIAL[0].says in request.prompt]
             trials.append(len(asked))
     assert trials == [1, 1]
@@ -391,7 +402,19 @@ async def test_a_judge_that_fails_its_trial_supports_nothing(
     assert (sum("judge_units" in tools for tools in offered) == 1) == bool(verdict)
     [path] = tmp_path.rglob("models.json")
     [kept] = json.loads(path.read_text("utf-8")).values()
-    assert kept["judges"] == (not verdict)
+    assert kept["judge_grade"] == grade
+
+
+async def test_a_judge_that_calculates_nothing_in_its_trial_is_trusted_with_quotations_alone(
+    tmp_path: Path, tried: Wires
+) -> None:
+    with tried() as wire:
+        wire.script.update(verifier=judge("", reasons=False), writer=lambda _: say(TEXT))
+        state = await wire.ask()
+    assert state.report and state.report.audit
+    assert state.report.audit.judge_grade == "quotations"
+    assert {unit.shown for unit in state.report.verdicts} == {"supported"}
+    assert "did not reason soundly" in state.messages[-1].text
 
 
 async def test_a_figure_that_no_source_states_is_marked_even_if_the_judge_is_not_trusted(

@@ -100,6 +100,16 @@ class Calculated(NamedTuple):
                     used.append(given.value)
         return follows(number, used)
 
+    def divides_into(self, fraction: Number) -> bool:
+        """Whether a line divides by the number of parts that a fraction in words has: 2 for a
+        half."""
+        parts = list[float]()
+        for calculation in self.calculations:
+            for given in calculation.inputs:
+                if given.origin == "constant" and given.value:
+                    parts.append(1 / given.value)
+        return follows(fraction, parts)
+
 
 def calculated(
     lines: Iterable[str],

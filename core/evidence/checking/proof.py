@@ -183,8 +183,11 @@ def prove(
     if not unit.is_cited:
         given.append(premises.report)
     doubt = doubt_about(unit, " ".join(given), results, " ".join(around), texts, answer.supposed)
+    about_quotations = _doubt_about_quotations(unit, quoted, results, sources, premises)
     if doubt is None or doubt.kind == "words":
-        doubt = _doubt_about_quotations(unit, quoted, results, sources, premises) or doubt
+        doubt = about_quotations or doubt
+    elif about_quotations:
+        doubt = doubt._replace(message=about_quotations.message)
     return Proof(quoted.passages, doubt, results.calculations)
 
 
@@ -296,7 +299,11 @@ def doubt_about(
     if unit.kind != "head":
         # In a table header, "half" names a quantity, such as half a year.
         for fraction in fractions_in(claim):
-            if not given.has_fraction(fraction) and not results.leads_to(fraction):
+            if given.has_fraction(fraction):
+                continue
+            if results.leads_to(fraction) or results.divides_into(fraction):
+                is_calculated = True
+            else:
                 in_words.append(fraction)
     if in_words:
         # What a number in words counts or measures is a matter of language.
