@@ -120,10 +120,14 @@ def compare(run_a: Path, run_b: Path) -> int:
 @click.option(
     "--verify", type=click.Choice(["check", "repair"]), default="check", show_default=True
 )
-def checks(folder: Path, out: Path, model: str, verify: str) -> int:
+@click.option(
+    "--trust-verifier", is_flag=True, help="Use the model without testing its judgement first."
+)
+def checks(folder: Path, out: Path, model: str, verify: str, trust_verifier: bool) -> int:
     """Check the reports of FOLDER against their documents, and write the results.
 
     FOLDER has `reports/NAME.md`, each with a list of sources, and the documents in `corpora/NAME/`.
+    Its file `requests.jsonl`, if there is one, names for each `report` the `request` and the `date`.
     Beside each report, `NAME.verdicts.jsonl` has a line for each unit of the draft: its shown text
     and its proof.
     """
@@ -132,7 +136,11 @@ def checks(folder: Path, out: Path, model: str, verify: str) -> int:
     from deep_research_evaluation.reports import write_text
 
     context = Context.model_validate(
-        {"models": {"verifier": model, "writer": model}, "verify": verify}
+        {
+            "models": {"verifier": model, "writer": model},
+            "verify": verify,
+            "trust_verifier": trust_verifier,
+        }
     )
     out.mkdir(parents=True, exist_ok=True)
     for check in asyncio.run(check_reports(folder, context)):

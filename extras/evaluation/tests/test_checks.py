@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from deep_research_evaluation.__main__ import cli
@@ -40,6 +41,21 @@ def test_a_report_without_a_list_of_sources_is_refused_with_the_form_of_one(tmp_
             [command, str(tmp_path), *(["--out", str(tmp_path)] if command == "checks" else [])],
         )
         assert (done.exit_code, done.output.count("- [1] Title, file.md")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"report": "light.md"}', "line 2: request: Field required"),
+        ('{"report": "light.md", "request": "", "date": "March"}', "line 2: date: "),
+    ],
+)
+def test_an_invalid_request_is_refused_with_its_line(tmp_path: Path, line: str, words: str) -> None:
+    small_set(tmp_path)
+    first = '{"report": "light.md", "request": "When was it lit?"}'
+    (tmp_path / "requests.jsonl").write_text(f"{first}\n{line}\n", "utf-8")
+    done = CliRunner().invoke(cli, ["checks", str(tmp_path), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 2 and words in done.output
 
 
 def test_the_reports_of_a_set_are_checked_and_written_with_their_sources(tmp_path: Path) -> None:
