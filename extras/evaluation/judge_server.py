@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A judge that knows the labels: an OpenAI-compatible server for tests of the pipeline over the reports of a labelled set.
 
-  judge_server.py SET [SET ...] [--port 8799] [--noise 0.1 --seed 1] [--strict] [--by-passage] [--yes | --yes-quoting | --reasoning] [--log FILE]
+  judge_server.py SET [SET ...] [--port 8799] [--noise 0.1 --seed 1] [--strict] [--by-passage] [--yes | --yes-quoting | --reasoning]
+                  [--quote-request] [--decimals] [--rounded] [--log FILE]
 
-SET is a folder with units.jsonl and corpora/ (this one, or `checks`, development or held out). It answers what `prompts/verify_report.md` asks:
+SET is a folder with units.jsonl and corpora/ (`checks`, `places` or `reasoned`, development or held out). It answers what `prompts/verify_report.md` asks:
 `judge_units` (verdicts on units with the sources that are shown), `rewrite_sentences`, and the older `judge_sentences`
 (pairs of sentence and passage). All other requests get an error that says so.
 
@@ -14,6 +15,15 @@ SET is a folder with units.jsonl and corpora/ (this one, or `checks`, developmen
 --yes          a judge that always says "supported", without deciding words
 --reasoning    a judge that always says "reasoning"
 --yes-quoting  a judge that always says "supported" and quotes the sentence of the passages shown that shares most words with the text
+--quote-request  quote words of the request too, where it is shown elsewhere than in the field `request`
+--decimals     write every percentage in calculations as a decimal: 0.06 for 6%
+--rounded      calculate in small steps, a sum or a product a line, each result rounded as far as the final result allows
+
+Units may have a `calculation` (its `lines` are handed over as they are, or with 0.06 for 6% where `decimals` is true) and a `premise`, words
+of the request (requests.jsonl). A unit with a calculation is supported only if all of its evidence is shown. A judge that is not shown the
+request takes the user's figures on trust, right or wrong, and calls what rests on the request alone "reasoning"; once it is shown it
+(twelve words from its beginning in a row, anywhere in the messages), it contradicts a misquoted figure. In other sets, ways to calculate are looked for.
+Pieces of advice are called "advice" if the tool of the request knows this verdict, otherwise "reasoning".
 
 TO ADAPT IT to another prompt: change `asked()` (what is asked, out of the request), `judged()` and `mended_now()` (the form of the answer);
 `Judge.parts_in()` alone finds the units of the set in a text, be it a heading, a lead-in, a list's introduction, a caption, a row, a head of a
@@ -21,13 +31,16 @@ table, a clause, a cell or several sentences; it needs no change as long as the 
 """
 
 import argparse
+import ast
 import hashlib
 import itertools
 import json
+import math
 import re
 import time
 from difflib import SequenceMatcher
 from pathlib import Path
+from typing import NamedTuple
 
 WORDS = {"yes": "supported", "part": "partly", "no": "unsupported"}
 """What the project calls a verdict."""
@@ -35,15 +48,28 @@ BAD = ("contradicted", "not_in_source", "wrong_source", "arithmetic_wrong")
 CITE = re.compile(r"\s*\[(\d{1,3})\](?:\([^)\s]*\))?")
 
 
+class Tried(NamedTuple):
+    """The answer to a statement of a verifier's trial."""
+
+    verdict: str
+    words: tuple[str, ...] = ()
+    """Words of the deciding passages, or of the request; the passage that holds them is quoted."""
+    calculations: tuple[str, ...] = ()
+    right: str = ""
+    """What a contradicted statement should say."""
+
+
 TRIAL = {
-    "In 1911 the mill ground 340 tonnes of rye.": "340 tonnes",
-    "Ilse Brandt bought the mill in 1920.": "(wrong)",
-    "Until 1920 the mill belonged to Ilse Brandt.": "Ilse Brandt",
-    "The Torne bridge is 84 metres long.": "84 metres",
-    "The Torne bridge is 48 metres wide, and its repair is paid for.": "(wrong)",
-    "Lorries are not allowed on the bridge.": "Lorries",
+    "In 1911 the mill ground 340 tonnes of rye.": Tried("supported", ("340 tonnes",)),
+    "Ilse Brandt bought the mill in 1920.": Tried("contradicted", ("sold it to the parish",), right="sold"),
+    "Until 1920 the mill belonged to Ilse Brandt.": Tried("supported", ("Ilse Brandt",)),
+    "The Torne bridge is 84 metres long.": Tried("supported", ("84 metres",)),
+    "The Torne bridge is 48 metres wide, and its repair is paid for.": Tried("contradicted", ("not yet paid for",)),
+    "Lorries are not allowed on the bridge.": Tried("supported", ("Lorries",)),
 }
-"""The statements of the trial of a verifier, and words of the passage that bears each out."""
+"""The statements of the trial of a verifier with the answers to them."""
+ADVICE = ("advice", "advice_number")
+"""The places of units that recommend something."""
 SMALL = {w: n for n, ws in {
     2: "two zwei", 3: "three drei", 4: "four vier", 5: "five fünf", 6: "six sechs", 7: "seven sieben", 8: "eight acht", 9: "nine neun",
     10: "ten zehn", 11: "eleven elf", 12: "twelve zwölf", 19: "nineteen", 20: "twenty zwanzig",
@@ -127,7 +153,7 @@ def with_surroundings(units):
 
 
 def asked(body):
-    """(form, what is shown) of a request as HEAD sends it: form "units" or "rewrite"; None if it is neither."""
+    """(form, what is shown) of a request as the product sends it: form "units" or "rewrite"; None if it is neither."""
     names = [tool["function"]["name"] for tool in body.get("tools") or []]
     form = "units" if "judge_units" in names else "rewrite" if "rewrite_sentences" in names else None
     for message in reversed(body.get("messages", [])) if form else ():
@@ -143,14 +169,145 @@ def asked(body):
     return None
 
 
+def verdicts_offered(schema):
+    """The verdicts that a tool's schema allows."""
+    if isinstance(schema, list):
+        return {verdict for part in schema for verdict in verdicts_offered(part)}
+    if not isinstance(schema, dict):
+        return set()
+    if "supported" in schema.get("enum", ()):
+        return set(schema["enum"])
+    return verdicts_offered(list(schema.values()))
+
+
+def text_of(body):
+    """The words of all messages of a request."""
+    return " ".join(plain(" ".join(str(message.get("content") or "") for message in body.get("messages", []))))
+
+
+# --- how it is calculated ----------------------------------------------------------------------------------------------
+
+
+def as_decimals(line):
+    """A line of calculation with each percentage as a decimal."""
+    return re.sub(r"(\d+(?:\.\d+)?)%", lambda match: f"{float(match[1]) / 100:.10g}", line)
+
+
+class Amount(NamedTuple):
+    """A number in a calculation."""
+
+    text: str
+    value: float
+    is_share: bool = False
+    """Whether it is written as a percentage."""
+
+
+def shortened(value, digits, is_share=False):
+    """A number rounded to so many significant digits, a whole one at most; a percentage stays."""
+    if is_share:
+        return Amount(f"{100 * value:.10g}%", value, True)
+    magnitude = math.floor(math.log10(abs(value))) if value else 0
+    decimals = max(0, digits - 1 - magnitude)
+    text = f"{value:.{decimals}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return Amount(text, float(text))
+
+
+class Steps:
+    """A calculation in lines of one sum or one product each, the results of which are rounded."""
+
+    OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+
+    def __init__(self, digits):
+        self.digits, self.lines, self.known, self.is_right, self.source = digits, [], {}, True, ""
+
+    def add(self, line, is_final):
+        """Take in a line of the set; a final result stays as it is written."""
+        formula, _, result = line.rpartition(" = ")
+        self.source = re.sub(r"([\d.]+)%", r"share(\1)", formula.replace(",", ""))
+        text, value, _ = self.formula(ast.parse(self.source, mode="eval").body)
+        plain_result = result.replace(",", "").strip()
+        is_share = plain_result.endswith("%")
+        figure = plain_result.rstrip("%")
+        if is_final:
+            step = 10.0 ** -len(figure.partition(".")[2]) if "." in figure else 10.0 ** (len(figure) - len(figure.rstrip("0") or "0"))
+            self.is_right &= abs(value * (100 if is_share else 1) - float(figure)) <= step / 2 * 1.000001
+            amount = Amount(plain_result, float(figure) / (100 if is_share else 1), is_share)
+        else:
+            amount = shortened(value, self.digits, is_share)
+        self.known[plain_result] = amount
+        self.lines.append(f"{text} = {result if is_final else amount.text}")
+
+    def formula(self, tree):
+        """(text, value, whether it is a percentage) of a part of a formula; what is of another kind in it gets a line of its own."""
+        if not isinstance(tree, ast.BinOp):
+            return self.number(tree)
+        is_sum = isinstance(tree.op, ast.Add | ast.Sub)
+        left = self.operand(tree.left, is_sum)
+        right = self.operand(tree.right, is_sum, is_second=True)
+        sign = self.OPERATORS[type(tree.op)]
+        value = {"+": left[1] + right[1], "-": left[1] - right[1], "*": left[1] * right[1], "/": left[1] / (right[1] or 1)}[sign]
+        return f"{left[0]} {sign} {right[0]}", value, is_sum and left[2] and right[2]
+
+    def operand(self, tree, is_sum, is_second=False):
+        """Like `formula`, of an operand of a sum or a product."""
+        part = self.formula(tree)
+        if not isinstance(tree, ast.BinOp) or (not is_second and isinstance(tree.op, ast.Add | ast.Sub) == is_sum):
+            return part
+        amount = shortened(part[1], self.digits, part[2])
+        line = f"{part[0]} = {amount.text}"
+        if line not in self.lines:
+            self.lines.append(line)
+        return amount
+
+    def number(self, tree):
+        """A number as it is written; the result of an earlier line as that line has it now."""
+        if isinstance(tree, ast.Call):
+            text = ast.get_source_segment(self.source, tree.args[0])
+            return self.known.get(f"{text}%", Amount(f"{text}%", float(text) / 100, True))
+        if isinstance(tree, ast.UnaryOp):
+            number = self.number(tree.operand)
+            return Amount(f"-{number.text}", -number.value, number.is_share)
+        text = ast.get_source_segment(self.source, tree)
+        return self.known.get(text, Amount(text, float(text)))
+
+
+def rounded(lines, says):
+    """Lines of calculation in small steps, with as few digits as lead to the same results; those that the text says or that end it stay."""
+    formulas = [line.rpartition(" = ") for line in lines if re.fullmatch(r"[\d\s.,+*/()%=-]+", line)]
+    if len(formulas) < len(lines):
+        return lines
+    said = {figure.replace(",", "") for figure in re.findall(r"\d+(?:[.,]\d+)*", says)}
+    later = [" ".join(formula.replace(",", "") for formula, _, _ in formulas[index + 1 :]) for index in range(len(formulas))]
+    final = []
+    for (_, _, result), rest in zip(formulas, later):
+        figure = result.replace(",", "").strip().rstrip("%").lstrip("-")
+        final.append(figure in said or figure not in re.findall(r"\d+(?:\.\d+)?", rest))
+    for digits in range(3, 13):
+        steps = Steps(digits)
+        for line, is_final in zip(lines, final):
+            steps.add(line, is_final)
+        if steps.is_right:
+            return steps.lines
+    return lines
+
+
 # --- what is right ---------------------------------------------------------------------------------------------------
 
 
 class Judge:
-    def __init__(self, folders, noise=0.0, seed=0, strict=False, by_passage=False, yes="", **_):
+    def __init__(self, folders, noise=0.0, seed=0, strict=False, by_passage=False, yes="", quote_request=False, decimals=False, rounded=False):
         self.noise, self.seed, self.strict, self.by_passage, self.yes = noise, seed, strict, by_passage, yes
+        self.quote_request, self.decimals, self.rounded = quote_request, decimals, rounded
         self.sentences, self.docs, self.titles, self.unknown = {}, {}, {}, []
+        self.beginnings = set()
+        """The first words of each request of the set."""
+        self.request, self.is_request_shown, self.offered = [], False, set()
+        """Of what is asked now: the user's messages, whether they are shown, and the verdicts to choose from."""
         for folder in map(Path, folders):
+            for line in (folder / "requests.jsonl").read_text("utf-8").splitlines() if (folder / "requests.jsonl").exists() else ():
+                self.beginnings.add(" ".join(plain(json.loads(line)["request"])[:12]))
             for line in (folder / "units.jsonl").read_text("utf-8").splitlines():
                 unit = json.loads(line)
                 self.sentences.setdefault(unit["sentence_id"], []).append(unit)
@@ -172,6 +329,8 @@ class Judge:
             for unit in units:
                 self.by_corpus.setdefault(unit["corpus"], []).append(unit)
         self.unit = {unit["id"]: unit for units in self.sentences.values() for unit in units}
+        self.calculated = {unit["corpus"] for unit in self.unit.values() if "calculation" in unit}
+        """The corpora whose units say how they are calculated."""
 
     def documents(self, passage):
         """All (corpus, document) that a passage stands in."""
@@ -426,7 +585,7 @@ class Judge:
                     cells[index] = unit["true_text"]
         return "| " + " | ".join(cells) + " |"
 
-    # --- the answers to HEAD's requests
+    # --- the answers to the product's requests
 
     def name_of(self, source, corpus):
         """The document that a source stands for."""
@@ -435,9 +594,10 @@ class Judge:
         return own[0][1] if own else None
 
     @staticmethod
-    def is_shown(unit, passages):
-        """Whether one of these passages holds half of the words of a deciding one, or more."""
-        return any(held(plain(evidence["passage"]), plain(text)) >= 0.5 for evidence in unit["evidence"] for text in passages)
+    def is_shown(unit, passages, whole=False):
+        """Whether these passages hold half of the words of a deciding one, or more; `whole`: of each deciding one."""
+        shown = [any(held(plain(evidence["passage"]), plain(text)) >= 0.5 for text in passages) for evidence in unit["evidence"]]
+        return all(shown) if whole else any(shown)
 
     def judged(self, item, sources):
         """What is said of a unit."""
@@ -451,8 +611,7 @@ class Judge:
             quoted = {"words": self.nearest_words(says, [t for source in cited or sources for t in source.get("passages", ())])}
             return {"unit": item["unit"], "verdict": "supported", **(quoted if self.yes == "quoting" else {})}
         if says in TRIAL:
-            words = next((text for text in passages if TRIAL[says] in text), "")
-            return {"unit": item["unit"], "verdict": "supported" if words else "contradicted", "words": words}
+            return {"unit": item["unit"], **self.tried(TRIAL[says], [*passages, *self.request])}
         right = self._judged(says, within, corpus, cited, sources, passages)
         if self.noise:
             seed = f"{self.seed}|{' '.join(plain(says))}|{sorted(item.get('cites', ()))}".encode()
@@ -461,6 +620,24 @@ class Judge:
                 right = {"verdict": turned, "words": self.nearest_words(says, passages)}
         return {"unit": item["unit"], **right}
 
+    @staticmethod
+    def misquotes_request(unit):
+        """Whether a unit states a figure of the user's wrongly."""
+        return unit.get("edit") == "premise" and "premise" in unit
+
+    def verdict_on_advice(self):
+        """What a piece of advice is called."""
+        return "advice" if "advice" in self.offered else "reasoning"
+
+    def tried(self, answer, texts):
+        """What is said of a statement of the trial; `texts` are the passages and the user's messages."""
+        verdict = self.verdict_on_advice() if answer.verdict == "advice" else answer.verdict
+        quoted = [next((text for text in texts if words in text), "") for words in answer.words]
+        found = {"verdict": verdict, "words": "\n".join(dict.fromkeys(filter(None, quoted)))}
+        if answer.calculations:
+            found["calculations"] = list(answer.calculations)
+        return {**found, "right": answer.right} if answer.right else found
+
     def _judged(self, says, within, corpus, cited, sources, passages):
         parts = self.parts_in(says, within, corpus)
         if not parts:
@@ -468,8 +645,11 @@ class Judge:
             return {"verdict": "reasoning"}
         names = {self.name_of(source, corpus) for source in cited}
         wrong = [unit for unit, is_wrong in parts if is_wrong and not (unit["label"] == "wrong_source" and names & set(unit["true_cited"]))]
+        # The user's figures are as the report has them for a judge who does not see the request.
+        trusted = [unit for unit in wrong if self.misquotes_request(unit) and not self.is_request_shown]
+        wrong = [unit for unit in wrong if unit not in trusted]
         if wrong:
-            known = [unit for unit in wrong if not self.by_passage or self.is_shown(unit, passages)]
+            known = [unit for unit in wrong if not self.by_passage or self.misquotes_request(unit) or self.is_shown(unit, passages)]
             if not known:
                 if all(unit.get("place") == "negative" for unit in wrong):
                     return {"verdict": "reasoning", "is_absence": True}
@@ -479,20 +659,43 @@ class Judge:
                 return {"verdict": "not_found", "right": self.right_words(known)}
             if unit["label"] == "wrong_source":
                 return {"verdict": "supported", **self.evidence_of([unit], says, passages)}
-            return {"verdict": "contradicted", "words": self.quoted(unit, passages), "right": self.right_words(known)}
+            return {"verdict": "contradicted", **self.evidence_of(known, says, passages), "right": self.right_words(known)}
         facts = [unit for unit, _ in parts if unit["label"] not in ("conclusion", "gap_statement", "no_claim")]
         if not facts:
             is_absence = any(unit["label"] == "gap_statement" for unit, _ in parts)
             premises = self.evidence_of([unit for unit, _ in parts], says, passages)
-            return {"verdict": "reasoning", **({"is_absence": True} if is_absence else premises)}
-        borne = [unit for unit in facts if not unit["evidence"] or not self.by_passage or self.is_shown(unit, passages)]
+            is_advice = any(unit.get("place") in ADVICE for unit, _ in parts)
+            verdict = self.verdict_on_advice() if is_advice else "reasoning"
+            return {"verdict": verdict, **({"is_absence": True} if is_absence else premises)}
+        borne = [unit for unit in facts if not unit["evidence"] or not self.by_passage or self.is_shown(unit, passages, whole="calculation" in unit)]
         if len(borne) < (len(facts) if self.strict else 1):
             return {"verdict": "not_found"}
-        return {"verdict": "supported", **self.evidence_of(borne, says, passages)}
+        found = self.evidence_of(borne, says, passages, trusted)
+        needs_no_source = any("premise" in unit or unit.get("place") == "self" for unit in borne)
+        return {"verdict": "reasoning" if needs_no_source and not found["words"] else "supported", **found}
 
-    def evidence_of(self, units, says, passages):
+    def lines_of(self, unit):
+        """The lines of a unit's calculation, as this judge writes them."""
+        calculation = unit["calculation"]
+        lines = calculation["lines"]
+        if self.rounded:
+            lines = rounded(lines, unit.get("true_text") or unit["text"])
+        if self.decimals or calculation["decimals"]:
+            lines = [as_decimals(line) for line in lines]
+        return lines
+
+    def premises_of(self, unit, passages):
+        """The words of the request that a unit rests on and that can be quoted."""
+        if not self.is_request_shown:
+            return []
+        is_quotable = self.quote_request or bool(self.request)
+        return [premise for premise in unit.get("premise", ()) if is_quotable or any(premise in text for text in passages)]
+
+    def evidence_of(self, units, says, passages, trusted=()):
         """The words that decide, and the calculation that leads from them to a number which is not in them."""
         words = []
+        for unit in units:
+            words += [premise for premise in self.premises_of(unit, passages) if premise not in words]
         for unit in units:
             for evidence in unit["evidence"]:
                 shown = " ".join(evidence["passage"].split())
@@ -504,7 +707,16 @@ class Judge:
                 for evidence in unit["evidence"]:
                     words += [line.strip() for line in evidence["passage"].split("\n") if line.strip() and line.strip() in text]
         heads = [evidence["table_header"] for unit in units for evidence in unit["evidence"] if evidence.get("table_header")]
-        return {"words": "\n".join(words), **self.calculation(says, " ".join([*words, *heads]))}
+        found = {"words": "\n".join(words)}
+        calculated = [unit for unit in units if "calculation" in unit]
+        # Nothing leads to a figure that is only taken on trust.
+        lines = [line for unit in calculated if unit not in trusted for line in self.lines_of(unit)]
+        if lines:
+            found["calculations"] = list(dict.fromkeys(lines))
+        if calculated or any(unit["corpus"] in self.calculated for unit in units):
+            return found
+        # A set without calculations: a way is looked for.
+        return {**found, **self.calculation(says, " ".join([*words, *heads]))}
 
     @staticmethod
     def calculation(says, words):
@@ -568,6 +780,11 @@ class Judge:
         mine = set(plain(says))
         return max(pieces, key=lambda piece: (len(mine & set(plain(piece))), -len(piece)), default="")
 
+    @staticmethod
+    def stands_in(unit, raw):
+        """Whether a sentence or row of the report has a unit as it is written there."""
+        return unit["sentence"] == raw.strip() if "|" in raw else unit["text"] in raw
+
     def mended_now(self, item):
         """A sentence or row of the report as it should stand; empty if it cannot be mended from what is shown."""
         raw = item["sentence"]
@@ -576,6 +793,10 @@ class Judge:
         passages += [wrong["source_says"] for wrong in item.get("wrong", ()) if wrong.get("source_says")]
         corpus = self.corpus_of([*sources, *({"passages": [text]} for text in passages)], raw, item.get("in", ""))
         has_correction = any(wrong.get("right") for wrong in item.get("wrong", ()))
+        # The sentence itself says whose it is: quotations from several documents stand in none as a whole.
+        own = [unit for unit in self.unit.values() if "edit" in unit and self.stands_in(unit, raw)]
+        if own:
+            corpus = max(own, key=lambda unit: len(unit["text"]))["corpus"]
         if "|" in raw:
             keys = [key for key, units in self.sentences.items() if units[0]["corpus"] == corpus and units[0]["sentence"] == raw.strip()]
             for key in keys:
@@ -609,11 +830,15 @@ class Judge:
         return "" if text == raw else text
 
     def reply_units(self, body):
-        """(tool, arguments) for a request of HEAD, or None."""
+        """(tool, arguments) for a request of the product, or None."""
         request = asked(body)
         if not request:
             return None
         form, shown = request
+        self.request = shown.get("request") or []
+        said = [text_of(body), *(" ".join(plain(message)) for message in self.request)]
+        self.is_request_shown = any(beginning in text for text in said for beginning in self.beginnings)
+        self.offered = verdicts_offered(body.get("tools"))
         if form == "units":
             return "judge_units", {"verdicts": [self.judged(unit, shown.get("sources", [])) for unit in with_surroundings(shown["units"])]}
         found = [(entry["number"], "" if self.yes else self.mended_now(entry)) for entry in shown["sentences"]]
@@ -690,10 +915,17 @@ def main():
     parser.add_argument("--yes", action="store_true")
     parser.add_argument("--yes-quoting", action="store_true")
     parser.add_argument("--reasoning", action="store_true")
+    parser.add_argument("--quote-request", action="store_true")
+    parser.add_argument("--decimals", action="store_true")
+    parser.add_argument("--rounded", action="store_true")
     parser.add_argument("--log")
     args = parser.parse_args()
     yes = "quoting" if args.yes_quoting else "yes" if args.yes else "reasoning" if args.reasoning else ""
-    serve(Judge(args.folders, args.noise, args.seed, args.strict, args.by_passage, yes), args.port, args.log)
+    judge = Judge(
+        args.folders, args.noise, args.seed, args.strict, args.by_passage, yes,
+        quote_request=args.quote_request, decimals=args.decimals, rounded=args.rounded,
+    )
+    serve(judge, args.port, args.log)
 
 
 if __name__ == "__main__":
