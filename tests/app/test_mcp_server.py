@@ -86,7 +86,7 @@ async def test_an_agent_researches_asks_on_reads_and_checks_and_the_command_line
         assert "Tralee" in passage["text"] and passage["location"].endswith("/keeper.md")
 
         # A check reads no file but those of the user.
-        checked = await peer.call("check_report", report=page, form="html")
+        checked = await peer.call("check_report", report=page, form="html", request=QUESTION)
         assert checked.structuredContent is not None
         assert checked.structuredContent["counts"] == {
             "numbers found": 1,
@@ -103,6 +103,8 @@ async def test_an_agent_researches_asks_on_reads_and_checks_and_the_command_line
         assert "reading 2 sources" in peer.progress
         assert "at most 100000 characters" in await peer.fault("check_report", report="a" * 100_001)
         assert "the file contains no text" in await peer.fault("check_report", report=" ")
+        fault = await peer.fault("check_report", report=page, form="html", request="a" * 32_001)
+        assert "The request has 32001 characters; at most 32000 are accepted" in fault
     # Standard output is the protocol's alone.
     sent = [json.loads(line) for line in (desk.folder / "out.txt").read_text("utf-8").splitlines()]
     assert {message["jsonrpc"] for message in sent} == {"2.0"}
