@@ -175,7 +175,7 @@ async def check_report(request: Request) -> Response:
     try:
         sent = await request.json()
         name = str(sent["name"])
-        asked = str(sent.get("request", ""))
+        asked = str(sent.get("request") or "")
         data = base64.b64decode(sent["base64"], validate=True)
     except (ValueError, TypeError, KeyError):
         raise HTTPException(422, 'Send {"name": "report.md", "base64": "..."}.') from None

@@ -11,6 +11,7 @@ export const checkForm = (failure) => h("form", { class: "ask", "data-do": "chec
   h("div", { class: "box" }, h("label", { class: "unseen", for: "foreign" }, "Report"),
     h("textarea", { id: "foreign", name: "foreign", rows: "8", placeholder: "The report with its list of sources" }), fileList(),
     h("div", { class: "box-foot" }, fileInput(), h("span", { class: "grows" }), h("button", { class: "main-action" }, "Check"))),
+  h("label", {}, "What it was asked for (optional)", h("textarea", { name: "asked", rows: "2", placeholder: "The request, with your own figures if it calculates with them" })),
   failure && h("p", { class: "notice bad", role: "alert" }, failure));
 
 export function leaveCheck() {
@@ -24,7 +25,7 @@ export async function check(form) {
   if (!sent) throw new server.Refused(0, "Paste a report, or attach it.");
   setFiles([]);
   show(byId("column"), h("div", { class: "ask", "data-key": "checking" }, h("h1", {}, "Checking the report"), h("p", { id: "checking", role: "status" }, "Reading it"), h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
-  const body = { name: sent.extras.filename, base64: sent.base64 };
+  const body = { name: sent.extras.filename, base64: sent.base64, request: form.asked.value };
   for await (const { event, data } of server.events("/research/check", stop.signal, { method: "POST", body })) {
     if (event === "refused") throw new server.Refused(409, data.detail);
     if (event === "notice") byId("checking").textContent = data.words;
