@@ -318,6 +318,11 @@ def test_a_report_is_checked_on_its_own_day(heat: Path, monkeypatch: pytest.Monk
     assert all("Today is Monday, 02 March 2026." in request.system for request in server.requests)
 
 
+def test_a_report_is_checked_with_its_request(heat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server, _ = checked(heat, monkeypatch)
+    assert any(REQUEST in request.prompt for request in server.requests)
+
+
 def test_a_judge_that_agrees_with_everything_is_asked_if_it_is_trusted(
     heat: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
