@@ -16,10 +16,8 @@ from typing import Any, NamedTuple
 
 import click
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from typing_extensions import override
 
 from deep_research import Context, SourceDocument, check_report
-from deep_research.core.settings.context import SystemClock
 from deep_research_evaluation.questions import first_fault
 
 _LIST = re.compile(r"^## (?:Sources|Quellen|Références)\s*$", re.MULTILINE)
@@ -68,15 +66,25 @@ class ReportRequest(BaseModel):
     """Day of the report, which the verifier is told as today; by default, the real one."""
 
 
-class ClockOfDay(SystemClock):
-    """A clock that shows noon of one day."""
+class ClockOfDay:
+    """A run's clock that always shows noon of one day; it measures time as the clock of the
+    settings does."""
 
-    def __init__(self, day: date) -> None:
+    def __init__(self, day: date, context: Context) -> None:
         self._day = day
+        self._clock = context.clock
 
-    @override
     def now(self) -> datetime:
+        """Return the local time, with its time zone."""
         return datetime.combine(self._day, time(12)).astimezone()
+
+    def seconds(self) -> float:
+        """Return the seconds since an arbitrary start."""
+        return self._clock.seconds()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for this many seconds."""
+        await self._clock.sleep(seconds)
 
 
 def split_report(path: Path) -> tuple[str, dict[int, tuple[str, str]]]:
@@ -135,7 +143,7 @@ async def _check(
     if request:
         words = request.request
         if request.day:
-            context = context.model_copy(update={"clock": ClockOfDay(request.day)})
+            context = context.model_copy(update={"clock": ClockOfDay(request.day, context)})
     report = await check_report(body, sources, context, words)
     listed = [f"- [{number}] {', '.join(entries[number])}" for number in report.keys]
     return Checked(path.name, "\n".join([report.text, "", "## Sources", "", *listed, ""]), report)
