@@ -32,7 +32,8 @@ def shown(prompts: Iterable[str]) -> list[list[str]]:
         start = re.search(r'\{"knowledge"', prompt)
         assert start, prompt
         knowledge = json.JSONDecoder().raw_decode(prompt[start.start() :])[0]["knowledge"]
-        requests.append(knowledge.get("request", []))
+        first = knowledge["sources"][0]
+        requests.append(first["passages"] if first["source"] == "request" else [])
     return requests
 
 

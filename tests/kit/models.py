@@ -341,13 +341,14 @@ def judged(*verdicts: str | tuple[str, str]) -> AIMessage:
 
 
 def units_shown(prompt: str) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """The units of a request to the verifier, and what its sources say by their numbers."""
+    """The units of a request to the verifier, and what its sources say by their numbers, without
+    the user's request."""
     start = re.search(r'\{"knowledge"', prompt)
     assert start, prompt
     shown = json.JSONDecoder().raw_decode(prompt[start.start() :])[0]["knowledge"]
-    return shown["units"], {
-        source["source"]: "\n".join(source["passages"]) for source in shown.get("sources", ())
-    }
+    said = {source["source"]: "\n".join(source["passages"]) for source in shown.get("sources", ())}
+    said.pop("request", None)
+    return shown["units"], said
 
 
 def by_figures(prompt: str) -> AIMessage:

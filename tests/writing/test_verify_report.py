@@ -357,7 +357,7 @@ def judge(verdict: str, reasons: bool = True) -> Callable[[Received], Reply]:
     without `reasons`, it hands in no calculation."""
 
     def answer(request: Received) -> Reply:
-        units, sources = units_shown(request.prompt)
+        units, passages = units_shown(request.prompt)
         if units[0]["says"] not in RIGHT:
             return verified(request)
         said = list[dict[str, Any]]()
@@ -365,10 +365,7 @@ def judge(verdict: str, reasons: bool = True) -> Callable[[Received], Reply]:
             statement = RIGHT[unit["says"]]
             given = {"unit": unit["unit"], "verdict": verdict or statement.verdicts[0]}
             if statement.calculation and reasons:
-                cited = [source for source in sources if source["source"] in unit.get("cites", ())]
-                given["words"] = "\n".join(
-                    words for source in cited for words in source["passages"]
-                )
+                given["words"] = "\n".join(map(passages.__getitem__, unit.get("cites", ())))
                 given["calculations"] = [statement.calculation]
             said.append(given)
         return use(("judge_units", {"verdicts": said}))

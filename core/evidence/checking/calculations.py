@@ -101,12 +101,11 @@ class Calculated(NamedTuple):
         return follows(number, used)
 
     def divides_into(self, fraction: Number) -> bool:
-        """Whether a line divides by the number of parts that a fraction in words has: 2 for a
-        half."""
+        """Whether a line uses the number of parts that a fraction in words has: 2 for a half."""
         parts = list[float]()
         for calculation in self.calculations:
             for given in calculation.inputs:
-                if given.origin == "constant" and given.value:
+                if given.value in range(2, _LARGEST_FREE + 1):
                     parts.append(1 / given.value)
         return follows(fraction, parts)
 
