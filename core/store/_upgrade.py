@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..records.plan import Observation, StepTask
+from ..records.report import Report
 from ..records.research import Finding, Run
 from ..records.sources import Dispute
 
@@ -64,10 +65,26 @@ def _run(fields: Fields) -> tuple[type, Fields]:
     return Run, kept
 
 
+def _report(fields: Fields) -> tuple[type, Fields]:
+    """Drop the former fields for a verdict's calculations (text) and for a report that is mostly
+    unverified (a flag)."""
+    verdicts = [_without(verdict, "operation") for verdict in fields.get("verdicts", ())]
+    audit = fields.get("audit")
+    if audit:
+        audit = _without(audit, "is_unverified")
+    return Report, {**fields, "verdicts": verdicts, "audit": audit}
+
+
+def _without(fields: Fields, name: str) -> Fields:
+    """Return fields without one of them."""
+    return {key: value for key, value in fields.items() if key != name}
+
+
 UPGRADES: dict[str, Upgrade] = {
     "ConflictingClaims": _dispute,
     "Finding": _finding,
     "Observation": _observation,
+    "Report": _report,
     "Run": _run,
     "StepTask": _step_task,
 }
