@@ -233,6 +233,10 @@ class Brief(Record):
 class Report(CitingText):
     """The report of one question."""
 
+    title: str = ""
+    """Its title if the check corrected that; else empty, and the plan's title stands."""
+    is_title_marked: bool = False
+    """Whether the title is marked as not verified."""
     claims: tuple[ClaimCheck, ...] = ()
     """Its checked claims; empty if not checked."""
     verdicts: tuple[UnitVerdict, ...] = ()

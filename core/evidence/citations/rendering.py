@@ -32,6 +32,7 @@ _SPECIAL = re.compile(
     r"|[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.",
     re.IGNORECASE,
 )
+_ESCAPED = re.compile(r"\\(\W|_)")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _CLASHES = {"][", "](", "!["}
 """Pairs of neighbouring characters that Markdown would read as part of a link or image."""
@@ -309,7 +310,10 @@ def write_document(
     if warning:
         parts.insert(0, f"*{warning}*")
     body = sanitized("\n\n".join(filter(None, parts)), links_of(cited, reader))
-    blocks = [title_line(title), body, source_list(cited, labels, reader).strip()]
+    heading = title_line(title)
+    if heading and report.is_title_marked:
+        heading += f" *({labels.not_verified})*"
+    blocks = [heading, body, source_list(cited, labels, reader).strip()]
     if notes:
         lines = [f"## {labels.notes}", ""]
         for note in notes:
@@ -355,6 +359,12 @@ def _row(cells: Iterable[str]) -> str:
 def title_line(title: str) -> str:
     """Return the title as a first-level heading; empty if there is no title."""
     return f"# {plain_line(title)}" if title else ""
+
+
+def title_words(line: str) -> str:
+    """Return the title in a first-level heading by `title_line`."""
+    words = line.removeprefix("# ").strip().replace("`@`", "@")
+    return _ESCAPED.sub(r"\1", words)
 
 
 def warning_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
