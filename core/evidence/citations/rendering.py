@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from urllib.parse import quote as percent_encoded
@@ -432,15 +432,19 @@ def _refusal() -> re.Pattern[str]:
     return re.compile(rf"^(?:{'|'.join(forms)})$", re.MULTILINE)
 
 
-def clean_for_draft(written: str, sources: Mapping[str, Source]) -> tuple[str, dict[int, str], int]:
+def clean_for_draft(
+    written: str, sources: Mapping[str, Source], taken: Container[str] = ()
+) -> tuple[str, dict[int, str], int]:
     """Return a model's text with citations of the thread's sources only, and without markup that is
     unsafe or ours.
+
+    Its footnotes have no label that is `taken`.
 
     Also return the keys of the sources that it cites, by number, and how many markers were removed.
     """
     numbered = by_number(sources.values())
     # Only the verification may mark sentences.
-    settled = source_footnotes(settle_fences(without_marks(written)), numbered)
+    settled = source_footnotes(settle_fences(without_marks(written)), numbered, taken)
     cleaned, removed = clean_draft(settled, numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, cited = known_citations(settle_fences(sanitized(cleaned)), keys)
