@@ -83,6 +83,46 @@ async def test_statements_that_are_not_supported_are_marked_each_by_itself(tmp_p
     assert f"{wrong} *(not verified)*" in state.messages[-1].text
 
 
+@pytest.mark.parametrize(
+    ("written", "verify", "text"),
+    [
+        (
+            "The light was lit in 1844 (Moran kept it from 1801 [2]) [1].",
+            "check",
+            "The light was lit in 1844 (Moran kept it from 1801 [2] *(not verified)*) [1].",
+        ),
+        (
+            "The light was lit in 1866 (Moran kept it from 1901 [2]) [1].",
+            "check",
+            "The light was lit in 1866 *(not verified)* (Moran kept it from 1901 [2]) [1].",
+        ),
+        (
+            "The light was lit in 1844 (Moran kept it from 1801 [2]) [1].",
+            "repair",
+            "The light was lit in 1844 (Moran kept it from 1901 [2]) [1].",
+        ),
+        (
+            "The light was lit in 1866 (Moran kept it from 1901 [2]) at first [1].",
+            "repair",
+            "The light was lit in 1844 (Moran kept it from 1901 [2]) at first [1].",
+        ),
+    ],
+)
+async def test_a_claim_in_brackets_is_marked_or_corrected_by_itself(
+    tmp_path: Path, written: str, verify: Any, text: str
+) -> None:
+    run = lab(
+        tmp_path,
+        writer=[written, rewritten(text)] if verify == "repair" else [written],
+        researcher=BOTH,
+        verify=verify,
+    )
+    state = await run.ask()
+    assert state.report and state.report.text == text
+    for claim_check in state.report.claims:
+        assert "(" not in state.report.text[claim_check.start : claim_check.end].partition(" *(")[0]
+
+
 async def test_the_writer_corrects_an_unsupported_sentence_once_and_a_cell_alone(
     tmp_path: Path,
 ) -> None:
