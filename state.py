@@ -146,7 +146,10 @@ class ResearchState:
 
     @property
     def title(self) -> str:
-        """Title of the report, from the plan; empty if there is none."""
+        """Title of the report, from the plan unless the check corrected it; empty if there is
+        none."""
+        if self.report and self.report.title:
+            return self.report.title
         return self.plan.title if self.plan else ""
 
     @property

@@ -90,7 +90,7 @@ def counts_line(audit: Audit) -> str:
         "supported": audit.supported,
         "corrected": audit.corrected,
         "marked": audit.marked,
-        "not verified": audit.not_verified,
+        "not verified" if audit.was_judged else "not judged": audit.not_verified,
         "that need no source": audit.reasoning,
     }
     counts = [f"{count} {words}" for words, count in parts.items() if count]

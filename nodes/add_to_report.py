@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.citations.citing import by_number, known_citations
+from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
 from ..core.evidence.citations.markers import code_lines
 from ..core.evidence.citations.rendering import clean_for_draft, plain_citations
 from ..core.records.report import Draft
@@ -98,10 +99,12 @@ def _extended(sources: Mapping[str, Source], draft: Draft, form: AddToReport) ->
     """Return the draft with the new passages inserted, cleaned like the draft itself."""
     blocks = text_blocks(draft.text)
     removed_markers = draft.removed_markers
+    labels = {mark.label for mark in note_marks(draft.text)}
     passages = dict[int, list[str]]()
     for addition in form.additions:
-        text, _, removed = clean_for_draft(addition.text, sources)
+        text, _, removed = clean_for_draft(addition.text, sources, labels)
         removed_markers += removed
+        labels.update(mark.label for mark in note_marks(text))
         if not text.strip():
             continue
         after = min(max(addition.after, 0), len(blocks))
@@ -110,7 +113,8 @@ def _extended(sources: Mapping[str, Source], draft: Draft, form: AddToReport) ->
         passages.setdefault(after, []).append(passage)
     numbered = by_number(sources.values())
     keys = {number: source.key for number, source in numbered.items()}
-    text, cited = known_citations(insert_blocks(draft.text, passages), keys)
+    extended = joined_footnotes(insert_blocks(draft.text, passages))
+    text, cited = known_citations(extended, keys)
     return draft.model_copy(
         update={
             "text": text,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from ..core.dialogue.conversation import Conversation
+from ..core.evidence.citations.rendering import title_line
 from ..core.library.earlier import EarlierPages
 from ..core.models.resolve import is_extractive
 from ..core.records import tool_names
@@ -44,7 +45,9 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         async with turn.paid():
             text, foreign = await into_one_language(draft.text, run, context, turn.events)
             notices += foreign
-            draft = draft.model_copy(update={"text": text})
+            # The title is printed above the text, so it is checked with it.
+            titled = [title_line(state.title), text]
+            draft = draft.model_copy(update={"text": "\n\n".join(filter(None, titled))})
             texts = await source_texts(state.sources, _citable(draft, turn), turn.pages)
             examination = Examination(
                 draft,

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from ...core.accounts.spending import dollars
 from ...core.evidence.checking.units import report_units
-from ...core.evidence.citations.labels import Labels
+from ...core.evidence.citations.labels import Labels, labels
 from ...core.evidence.citations.rendering import link_to, without_marks
 from ...core.evidence.citations.sanitizing import commonmark, sanitized
 from ...core.evidence.memory.observations import ThreadDisputes
@@ -65,11 +65,14 @@ def finished_report(stored: StoredRun) -> Finished:
     run = state.run
     report = state.report
     assert report is not None
+    title = stored.title
+    if report.is_title_marked:
+        title += f" ({labels(run.language_code).not_verified})"
     gaps = report.audit.open_gaps if report.audit else ()
     # The audit lists the gaps.
     notes = [note for note in report_notes(state) if note.partition(": ")[2] not in gaps]
     return Finished(
-        title=stored.title,
+        title=title,
         question=run.question,
         date=run.date,
         language_code=run.language_code,
@@ -143,7 +146,7 @@ def audit_figures(audit: Audit, labels: Labels, *, has_costs: bool = True) -> di
         labels.supported: audit.supported,
         labels.corrected: audit.corrected,
         labels.marked: audit.marked,
-        labels.left_open: audit.not_verified,
+        labels.left_open if audit.was_judged else labels.unjudged: audit.not_verified,
         labels.reasoning: audit.reasoning,
         labels.removed_markers: audit.removed_markers,
         labels.sources_read: audit.sources_read,

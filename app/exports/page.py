@@ -132,11 +132,12 @@ def _remarks(
     if evidence == "full":
         return {words.corrected: corrected}
     marked = [verdict for verdict in report.verdicts if verdict.shown == "marked"]
+    was_judged = report.audit is not None and report.audit.was_judged
     unverified = [verdict for verdict in report.verdicts if verdict.shown == "not_verified"]
     return {
         words.corrected: corrected,
         words.marked: marked,
-        words.left_open: unverified,
+        words.left_open if was_judged else words.unjudged: unverified,
     }
 
 

@@ -205,7 +205,7 @@ class Audit(Record):
     reprints: tuple[tuple[str, ...], ...] = ()
     """Groups of cited sources (keys) with nearly the same text."""
     judge_grade: JudgeGrade | None = None
-    """How far the model that judged the report can be trusted; None if no model judged it."""
+    """How far the model that judged the report can be trusted; None if none was asked."""
     disagreements: tuple[Dispute, ...] = ()
     """Disputes between sources."""
     open_gaps: tuple[str, ...] = ()
@@ -224,6 +224,12 @@ class Audit(Record):
     """Active seconds of the run."""
     failures: tuple[str, ...] = ()
     """Failures during the check, as clients were told."""
+
+    @property
+    def was_judged(self) -> bool:
+        """Whether a model that can be trusted judged the report; if not, its figures and quotations
+        were looked up at most."""
+        return self.judge_grade in ("quotations", "reasoning")
 
 
 class Brief(Record):
@@ -247,6 +253,10 @@ class Brief(Record):
 class Report(CitingText):
     """The report of one question."""
 
+    title: str = ""
+    """Its title if the check corrected that; else empty, and the plan's title stands."""
+    is_title_marked: bool = False
+    """Whether the title is marked as not verified."""
     claims: tuple[ClaimCheck, ...] = ()
     """Its checked claims; empty if not checked."""
     verdicts: tuple[UnitVerdict, ...] = ()

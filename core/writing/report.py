@@ -35,8 +35,10 @@ from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import (
     plain_citations,
     title_line,
+    title_words,
     warning_above,
     with_marks,
+    without_marks,
     write_document,
 )
 from ..evidence.citations.sanitizing import sanitized
@@ -267,7 +269,8 @@ def audited_report(
 ) -> Report:
     """Return the examined report with its marks and audit.
 
-    `failures`: forms that models did not fill in.
+    `failures`: forms that models did not fill in. The text of a run whose report has a title begins
+    with it.
     """
     words = labels(state.run.language_code)
     cited = list[Source]()
@@ -277,8 +280,22 @@ def audited_report(
     examined = examined._replace(claims=claims)
     audit = _audit_of(state, examined, texts, failures)
     claims = _with_independence(claims, organisations(state.sources.values(), audit.reprints))
+    title = ""
+    is_title_marked = False
+    before = title_line(state.title)
+    if before:
+        # The title is printed above the text.
+        heading, _, body = text.partition("\n\n")
+        is_title_marked = any(claim.is_marked for claim in claims if claim.start < len(heading))
+        heading = without_marks(heading)
+        if heading != sanitized(before):
+            title = title_words(heading)
+        claims = _moved(claims, len(text) - len(body))
+        text = body
     return Report(
         text=text,
+        title=title,
+        is_title_marked=is_title_marked,
         sources=tuple(examined.keys.values()),
         numbers=tuple(examined.keys),
         claims=claims,
@@ -342,6 +359,16 @@ def _audit_of(
         seconds=state.run.active_seconds,
         failures=tuple(failures),
     )
+
+
+def _moved(claims: Iterable[ClaimCheck], size: int) -> tuple[ClaimCheck, ...]:
+    """Return the claims behind the first `size` characters of a text, for the text without them."""
+    moved = list[ClaimCheck]()
+    for claim in claims:
+        if claim.start >= size:
+            update = {"start": claim.start - size, "end": claim.end - size}
+            moved.append(claim.model_copy(update=update))
+    return tuple(moved)
 
 
 def _with_independence(

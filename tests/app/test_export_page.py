@@ -33,7 +33,7 @@ from kit.reports import (
 
 from deep_research import Context, Limits, SourceDocument, check_report
 from deep_research.app.exports._word import report_docx
-from deep_research.app.exports.finished import audit_figures
+from deep_research.app.exports.finished import audit_figures, finished_report
 from deep_research.app.exports.page import report_page
 from deep_research.app.output import run_json
 from deep_research.core.evidence.citations.labels import all_labels, labels
@@ -333,3 +333,18 @@ async def test_all_exports_give_each_part_the_same_verdict(seed: int) -> None:
 def plain(text: str) -> str:
     """Only letters and digits of a text, without citation markers."""
     return re.sub(r"\[\d\]|[\W_]", "", text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "title"),
+    [
+        ({}, QUESTION),
+        ({"title": "Lit in 1844"}, "Lit in 1844"),
+        ({"title": "Lit in 1844", "is_title_marked": True}, "Lit in 1844 (not verified)"),
+        ({"is_title_marked": True}, f"{QUESTION} (not verified)"),
+    ],
+)
+def test_a_page_shows_the_title_as_the_check_left_it(fields: dict[str, Any], title: str) -> None:
+    found = finished_report(standing(REPORT.model_copy(update=fields)))
+    assert found.title == title
+    assert at(tree(found), "//h1") == [title]

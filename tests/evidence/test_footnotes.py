@@ -76,7 +76,7 @@ def test_a_note_that_also_names_a_source_is_cited_and_keeps_its_text() -> None:
     ("text", "settled"),
     [
         ("A.[^2] B.[^1]\n\n[^1]: Of rye.\n[^2]: Of oats.", "A.[^a] B.[^b]\n\n\\[^a]: Of oats.\n\n\\[^b]: Of rye."),
-        ("A.[^x]\n\n[^x]: Of rye,\n    and oats.\n\n## B\n\nC. [1]", "A.[^a]\n\n\n## B\n\nC. [1]\n\n\\[^a]: Of rye, and oats."),
+        ("A.[^x]\n\n[^x]: Of rye,\n    and oats.\n\n## B\n\nC. [1]", "A.[^a]\n\n## B\n\nC. [1]\n\n\\[^a]: Of rye, and oats."),
         ("A.[^1] B.[^2]\n\n[^1]: Of rye.[^2]\n[^2]: Of oats.", "A.[^a] B.[^b]\n\n\\[^a]: Of rye.[^b]\n\n\\[^b]: Of oats."),
         ("| A[^1] |\n|---|\n| 3[^2] |\n\n[^1]: In tonnes.\n[^2]: Gulls", "| A[^a] |\n|---|\n| 3[1] |\n\n\\[^a]: In tonnes."),
         ("A `x[^1]`.[^1]\n\n```\n[^1]: no\n```\n\n[^1]: Of rye.", "A `x[^1]`.[^a]\n\n```\n[^1]: no\n```\n\n\\[^a]: Of rye."),

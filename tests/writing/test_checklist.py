@@ -107,6 +107,32 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
     assert run.all_used()
 
 
+@pytest.mark.parametrize(
+    ("note", "added", "expected"),
+    [
+        ("[^1]: By gas.", "[^1]: After her father.", "\\[^a]: By gas.\n\n\\[^b]: After her father."),
+        ("", "[^1]: After her father.", "\\[^a]: After her father."),
+        ("[^1]: By gas.", "", "\\[^a]: By gas."),
+        ("[^1]: By gas.", "[^1]: By gas.", "\\[^a]: By gas.\n\n\\[^b]: By gas."),
+    ],
+)  # fmt: skip
+async def test_footnotes_of_additions_are_labelled_anew(
+    tmp_path: Path, note: str, added: str, expected: str
+) -> None:
+    draft = DRAFT.replace("1844.", "1844.[^1]" if note else "1844.")
+    passage = ADDED.replace("1932.", "1932.[^1]" if added else "1932.")
+    writer = adding(after=1, text=f"{passage}\n\n{added}".strip())
+    writer[""] = [f"{draft}\n\n{note}".strip()]
+    run = checklist_lab(tmp_path, graded(*OPEN), graded(*STILL_OPEN), writer=writer, verify="off")
+    state = await run.ask()
+    first, second = ("[^a]", "[^b]") if note else ("", "[^a]")
+    body = DRAFT.replace("1844.", f"1844.{first}")
+    new = ADDED.replace("1932.", f"1932.{second if added else ''}")
+    assert state.report
+    body = body.replace("[1]", f"[1]\n\n{new}")
+    assert state.report.text == f"{body}\n\n{expected}"
+
+
 async def test_facts_already_in_the_findings_are_added_without_a_search(tmp_path: Path) -> None:
     found = {"grades": [{"number": 2, "verdict": "not answered", "is_found": True}]}
     researcher = [search("Skerry Light", "Ada Moran"), REPORT, f"It was lit in 1844. [1] {ADDED}"]

@@ -83,6 +83,46 @@ async def test_statements_that_are_not_supported_are_marked_each_by_itself(tmp_p
     assert f"{wrong} *(not verified)*" in state.messages[-1].text
 
 
+@pytest.mark.parametrize(
+    ("written", "verify", "text"),
+    [
+        (
+            "The light was lit in 1844 (Moran kept it from 1801 [2]) [1].",
+            "check",
+            "The light was lit in 1844 (Moran kept it from 1801 [2] *(not verified)*) [1].",
+        ),
+        (
+            "The light was lit in 1866 (Moran kept it from 1901 [2]) [1].",
+            "check",
+            "The light was lit in 1866 *(not verified)* (Moran kept it from 1901 [2]) [1].",
+        ),
+        (
+            "The light was lit in 1844 (Moran kept it from 1801 [2]) [1].",
+            "repair",
+            "The light was lit in 1844 (Moran kept it from 1901 [2]) [1].",
+        ),
+        (
+            "The light was lit in 1866 (Moran kept it from 1901 [2]) at first [1].",
+            "repair",
+            "The light was lit in 1844 (Moran kept it from 1901 [2]) at first [1].",
+        ),
+    ],
+)
+async def test_a_claim_in_brackets_is_marked_or_corrected_by_itself(
+    tmp_path: Path, written: str, verify: Any, text: str
+) -> None:
+    run = lab(
+        tmp_path,
+        writer=[written, rewritten(text)] if verify == "repair" else [written],
+        researcher=BOTH,
+        verify=verify,
+    )
+    state = await run.ask()
+    assert state.report and state.report.text == text
+    for claim_check in state.report.claims:
+        assert "(" not in state.report.text[claim_check.start : claim_check.end].partition(" *(")[0]
+
+
 async def test_the_writer_corrects_an_unsupported_sentence_once_and_a_cell_alone(
     tmp_path: Path,
 ) -> None:
@@ -296,6 +336,67 @@ async def test_a_check_that_breaks_does_not_cost_the_report(tmp_path: Path) -> N
         in state.messages[-1].text
     )
     assert state.run and (state.run.status, state.run.active_seconds) == ("completed_with_gaps", 0)
+
+
+TITLED = "# The Skerry Light was lit in {}\n\n1. When was it lit?"
+LIT_1844 = "The Skerry Light was lit for the first time in 1844."
+
+
+def of_title(asked: str) -> Any:
+    """A judge that knows when the light was lit, and supports all other statements."""
+    units, _ = units_shown(asked)
+    said = list[dict[str, Any]]()
+    for unit in units:
+        verdict: dict[str, Any] = {"unit": unit["unit"], "verdict": "supported", "words": LIT_1844}
+        if "1866" in unit["says"]:
+            verdict |= {"verdict": "contradicted", "right": "1844"}
+        elif "1844" not in unit["says"]:
+            verdict["verdict"] = "reasoning"
+        said.append(verdict)
+    return calls(call("judge_units", verdicts=said))
+
+
+@pytest.mark.parametrize(
+    ("plan", "verify", "title", "figures"),
+    [
+        # What stands above the report, and how many units are supported, corrected, marked and
+        # without need of a source.
+        (TITLED.format(1866), "repair", "# The Skerry Light was lit in 1844", (1, 1, 0, 0)),
+        (
+            TITLED.format(1866),
+            "check",
+            "# The Skerry Light was lit in 1866 *(not verified)*",
+            (1, 0, 1, 0),
+        ),
+        (TITLED.format(1844), "repair", "# The Skerry Light was lit in 1844", (2, 0, 0, 0)),
+        ("# A \\[light\\] & *more*\n\n1. When", "repair", "# A ", (1, 0, 0, 1)),
+        ("1. When was it lit?", "repair", "The Skerry Light", (1, 0, 0, 0)),
+    ],
+)
+async def test_the_title_of_a_report_is_judged_corrected_and_marked_like_a_heading(
+    tmp_path: Path, plan: str, verify: Any, title: str, figures: tuple[int, ...]
+) -> None:
+    def answer(messages: list[Any], _: Any) -> Any:
+        return of_title("\n".join(message.text for message in messages))
+
+    run = lab(
+        tmp_path,
+        planner=[plan],
+        writer=[f"{LIT_1844} [1]", rewritten("# The Skerry Light was lit in 1844")],
+        researcher=BOTH,
+        verifier=ScriptedChatModel(replies={"": answer}, profile=PROFILE),
+        verify=verify,
+    )
+    state = await run.ask()
+    assert state.report
+    text = state.messages[-1].text
+    assert text.partition("\n")[0].startswith(title)
+    assert state.report.text.startswith(LIT_1844)
+    [supported] = state.report.claims
+    assert state.report.text[supported.start : supported.end] == f"{LIT_1844} [1]"
+    audit = audited(state)
+    assert (audit.supported, audit.corrected, audit.marked, audit.reasoning) == figures
+    assert audit.checked == sum(figures)
 
 
 async def test_nothing_is_checked_if_the_check_is_off(tmp_path: Path) -> None:

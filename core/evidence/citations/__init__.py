@@ -4,6 +4,7 @@ Public modules:
 
 - `markers`: finds citation markers and code in whole and streamed text.
 - `citing`: numbers sources, resolves streamed citations, and edits texts.
+- `footnotes`: turns footnotes that name a source into citations, and finds the others.
 - `rendering`: cleans a draft, and writes the final document: text, marks, source list, notes.
 - `sanitizing`: removes active markup.
 - `labels`: the fixed words of a report in each language (`labels.toml`).

@@ -4,8 +4,8 @@ others keep their text."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from itertools import count
+from collections.abc import Callable, Container, Iterator, Mapping
+from itertools import count, filterfalse
 from typing import NamedTuple
 
 from ...records.sources import Source
@@ -41,42 +41,21 @@ class Footnote(NamedTuple):
     """The text that it keeps; empty if it only cites."""
 
 
-def settle_footnotes(text: str, read: Callable[[str, str], Footnote]) -> str:
+def settle_footnotes(
+    text: str, read: Callable[[str, str], Footnote], taken: Container[str] = ()
+) -> str:
     """Return a text in which each footnote is a citation, or has its text at the end of the text.
 
     `read` decides on a footnote by its label and text. Footnotes are labelled with letters in the
-    order of their references, so that they cannot be taken for numbers of sources. Footnotes
-    without a reference and code stay unchanged.
+    order of their references, so that they cannot be taken for numbers of sources, but not with
+    those `taken`. Footnotes without a reference and code stay unchanged.
     """
-    lines = text.split("\n")
-    are_code = code_lines(lines)
-    referenced = set[str]()
-    for line, is_code in zip(lines, are_code, strict=True):
-        if not is_code:
-            referenced.update(_label(found) for found in _references(line))
-    notes = dict[str, str]()
-    kept = list[str]()
-    code = list[bool]()
-    label = ""
-    for line, is_code in zip(lines, are_code, strict=True):
-        found = None if is_code else _DEFINITION.fullmatch(line)
-        continued = None if is_code else _CONTINUED.fullmatch(line)
-        if found and found["label"] in referenced and found["label"] not in notes:
-            label = found["label"]
-            notes[label] = found["text"].strip()
-        elif label and continued:
-            notes[label] += f" {continued['text'].strip()}"
-        else:
-            if line.strip():
-                label = ""
-            kept.append(line)
-            code.append(is_code)
+    kept, notes = _taken_out(text)
     if not notes:
         return text
-
     settled = {label: read(label, words) for label, words in notes.items()}
     letters = dict[str, str]()
-    names = _names()
+    names = filterfalse(taken.__contains__, _names())
 
     def replaced(line: str) -> str:
         parts = LINE_PARTS.split(line)
@@ -97,7 +76,7 @@ def settle_footnotes(text: str, read: Callable[[str, str], Footnote]) -> str:
         return f"{footnote.citation}[^{letters[label]}]"
 
     body = list[str]()
-    for line, is_code in zip(kept, code, strict=True):
+    for line, is_code in zip(kept, code_lines(kept), strict=True):
         body.append(line if is_code else replaced(line))
     prose = "\n".join(body).rstrip()
     if not letters:
@@ -112,6 +91,39 @@ def settle_footnotes(text: str, read: Callable[[str, str], Footnote]) -> str:
                 # Unescaped, a text of one word would be the target of a link.
                 blocks.append(f"\\[^{letters[label]}]: {replaced(settled[label].text)}")
     return "\n\n".join(blocks)
+
+
+def _taken_out(text: str) -> tuple[list[str], dict[str, str]]:
+    """Return the lines of a text without the texts of its footnotes, and these by label.
+
+    Texts without a reference stay.
+    """
+    lines = text.split("\n")
+    are_code = code_lines(lines)
+    referenced = set[str]()
+    for line, is_code in zip(lines, are_code, strict=True):
+        if not is_code:
+            referenced.update(_label(found) for found in _references(line))
+    kept = list[str]()
+    notes = dict[str, str]()
+    label = ""
+    for line, is_code in zip(lines, are_code, strict=True):
+        found = None if is_code else _DEFINITION.fullmatch(line)
+        continued = None if is_code else _CONTINUED.fullmatch(line)
+        is_empty = not line.strip()
+        if found and found["label"] in referenced and found["label"] not in notes:
+            label = found["label"]
+            notes[label] = found["text"].strip()
+        elif label and continued:
+            notes[label] += f" {continued['text'].strip()}"
+        elif label and is_empty and kept and not kept[-1].strip():
+            # The empty lines around a footnote become one.
+            continue
+        else:
+            kept.append(line)
+            if not is_empty:
+                label = ""
+    return kept, notes
 
 
 class NoteMark(NamedTuple):
@@ -162,11 +174,12 @@ def _without_last_heading(text: str) -> str:
     return body.rstrip() if _HEADING.fullmatch(last) else text
 
 
-def source_footnotes(text: str, sources: Mapping[int, Source]) -> str:
+def source_footnotes(text: str, sources: Mapping[int, Source], taken: Container[str] = ()) -> str:
     """Return a text whose footnotes cite the `sources` (by number) that they name by address, title
     or file name.
 
-    An address of another source stands in place of the reference to its footnote.
+    An address of another source stands in place of the reference to its footnote. `taken` as in
+    `settle_footnotes`.
     """
 
     # A longer title may contain the words of a shorter one.
@@ -198,7 +211,12 @@ def source_footnotes(text: str, sources: Mapping[int, Source]) -> str:
         is_note = not citation or _says_more(rest)
         return Footnote(citation, words if is_note else "")
 
-    return settle_footnotes(text, read)
+    return settle_footnotes(text, read, taken)
+
+
+def joined_footnotes(text: str) -> str:
+    """Return a text that was put together from settled ones, with all footnotes at its end."""
+    return settle_footnotes(text, lambda _, words: Footnote(text=words))
 
 
 def _names_source(title: str, rest: str) -> bool:

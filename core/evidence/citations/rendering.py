@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from urllib.parse import quote as percent_encoded
@@ -32,6 +32,7 @@ _SPECIAL = re.compile(
     r"|[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.",
     re.IGNORECASE,
 )
+_ESCAPED = re.compile(r"\\(\W|_)")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _CLASHES = {"][", "](", "!["}
 """Pairs of neighbouring characters that Markdown would read as part of a link or image."""
@@ -307,7 +308,10 @@ def write_document(
     if warning:
         parts.insert(0, f"*{warning}*")
     body = sanitized("\n\n".join(filter(None, parts)), links_of(cited, reader))
-    blocks = [title_line(title), body, source_list(cited, labels, reader).strip()]
+    heading = title_line(title)
+    if heading and report.is_title_marked:
+        heading += f" *({labels.not_verified})*"
+    blocks = [heading, body, source_list(cited, labels, reader).strip()]
     if notes:
         lines = [f"## {labels.notes}", ""]
         for note in notes:
@@ -353,6 +357,12 @@ def _row(cells: Iterable[str]) -> str:
 def title_line(title: str) -> str:
     """Return the title as a first-level heading; empty if there is no title."""
     return f"# {plain_line(title)}" if title else ""
+
+
+def title_words(line: str) -> str:
+    """Return the title in a first-level heading by `title_line`."""
+    words = line.removeprefix("# ").strip().replace("`@`", "@")
+    return _ESCAPED.sub(r"\1", words)
 
 
 def warning_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
@@ -420,15 +430,19 @@ def _refusal() -> re.Pattern[str]:
     return re.compile(rf"^(?:{'|'.join(forms)})$", re.MULTILINE)
 
 
-def clean_for_draft(written: str, sources: Mapping[str, Source]) -> tuple[str, dict[int, str], int]:
+def clean_for_draft(
+    written: str, sources: Mapping[str, Source], taken: Container[str] = ()
+) -> tuple[str, dict[int, str], int]:
     """Return a model's text with citations of the thread's sources only, and without markup that is
     unsafe or ours.
+
+    Its footnotes have no label that is `taken`.
 
     Also return the keys of the sources that it cites, by number, and how many markers were removed.
     """
     numbered = by_number(sources.values())
     # Only the verification may mark sentences.
-    settled = source_footnotes(settle_fences(without_marks(written)), numbered)
+    settled = source_footnotes(settle_fences(without_marks(written)), numbered, taken)
     cleaned, removed = clean_draft(settled, numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, cited = known_citations(settle_fences(sanitized(cleaned)), keys)
