@@ -16,8 +16,8 @@ import lxml.html
 from babel.numbers import NumberFormatError, format_decimal, parse_decimal
 from lxml.html import builder
 
-from ...core.evidence.checking.quantities import measures_in
 from ...core.evidence.citations.labels import is_right_to_left, labels
+from ...core.evidence.text.numbers import measures_in
 from ...core.evidence.text.words import all_month_names
 
 _MOST = 3
