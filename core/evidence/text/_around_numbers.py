@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from ._number_tables import (
+    BEFORE_AMOUNTS,
     CURRENCIES,
     CURRENCY_NAMES,
     FALLING,
@@ -40,7 +41,9 @@ _FEWEST_IN_BRACKETS = 2
 _LONGEST_SIGN = 12
 """Maximum length of a word for a sign, with a space, in characters."""
 _DECADE = re.compile(r"\d0s$")
-_ACCOUNT_BRACKET = re.compile(r"\([$€£¥₹]? ?(?P<digits>\d[\d.,' ]*)[$€£¥₹]?\)")
+_ACCOUNT_BRACKET = re.compile(
+    r"\([$€£¥₹]? ?(?P<digits>\d[\d.,' ]*)(?P<unit>[A-Za-z]{1,3}|[%$€£¥₹])?\)"
+)
 _BEFORE_CELLS = ("", "|", "\n", "\t", ":", "=", "$", "€", "£", "¥", "₹")
 """Characters before a number in brackets that is all that stands there."""
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
@@ -92,7 +95,7 @@ def scale_at(plain: str, end: int, is_money: bool, has_comma: bool) -> tuple[flo
     factor = 1.0
     while True:
         start = gap(plain, end)
-        entry = entry_at(SCALES, plain, start)
+        entry = entry_at(SCALES, plain, start) or _scale_of_currency(plain, start)
         if not entry:
             return factor, end
         value, word_end = entry
@@ -102,7 +105,7 @@ def scale_at(plain: str, end: int, is_money: bool, has_comma: bool) -> tuple[flo
         word = plain[start:word_end]
         is_letter = len(word) == 1 and word.isascii()
         is_short = is_letter or word.casefold() in MONEY_SCALES
-        is_capital = is_letter and word in "KM" and start == end
+        is_capital = is_letter and word in "KM" and (start == end or factor > 1)
         if is_short and factor > 1 and not is_capital:
             return factor, end
         if is_short and not is_money and not is_capital:
@@ -119,6 +122,18 @@ def scale_at(plain: str, end: int, is_money: bool, has_comma: bool) -> tuple[flo
             if following.islower() or entry_at(MEASURES, plain, end + 2):
                 # The point ends an abbreviation, not a sentence: 5 Mio. Euro.
                 end += 1
+
+
+def _scale_of_currency(plain: str, start: int) -> tuple[float, int] | None:
+    """Return the scale of a letter that is written together with a currency: M in MUSD."""
+    letter = plain[start : start + 1]
+    word = WORD.match(plain, start)
+    if not word or letter.casefold() not in SCALES or not word[0][1:2].isupper():
+        return None
+    currency = entry_at(CURRENCIES, plain, start + 1)
+    if not currency or currency[1] != word.end():
+        return None
+    return SCALES[letter.casefold()], start + 1
 
 
 def measure_at(plain: str, end: int, has_scale: bool) -> tuple[str, int]:
@@ -208,7 +223,7 @@ def account_bracket(plain: str, figure_start: int) -> re.Match[str] | None:
     if entry_at(SCALES, plain, unit_start) or unit_at(plain, unit_start):
         return inside
     last_word = _LAST_WORD.search(before)
-    is_needed = last_word is not None and last_word[0].casefold() in STOP_WORDS
+    is_needed = last_word is not None and last_word[0].casefold() in BEFORE_AMOUNTS
     return inside if is_needed else None
 
 

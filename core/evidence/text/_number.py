@@ -44,6 +44,8 @@ class Number(NamedTuple):
     start: int = 0
     """Offset of its first digit or the currency before it, in characters."""
     end: int = 0
+    words: str = ""
+    """It as written, with scale and unit: "$1.2 million"."""
 
     @property
     def is_year(self) -> bool:

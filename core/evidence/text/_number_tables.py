@@ -80,7 +80,7 @@ def _pattern(*tables: str) -> re.Pattern[str]:
             if is_unspaced(word):
                 unspaced.append(word)
             elif word.endswith("*"):
-                spaced.append(re.escape(word[:-1]) + r"\w*")
+                spaced.append(re.escape(word[:-1]) + r"[\w\u0900-\u097f]*")
             else:
                 spaced.append(re.escape(word))
     return re.compile(rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w)|{'|'.join(unspaced)}", re.IGNORECASE)
@@ -109,6 +109,10 @@ TIMES = _entries("times")
 RATES = _entries("rates")
 CURRENCIES = _names("currencies")
 CURRENCY_NAMES = frozenset(CURRENCIES.values())
+CURRENCY_CODES = "|".join(
+    sorted({form.upper() for form in CURRENCIES if re.fullmatch("[A-Za-z]{3}", form)})
+)
+"""Pattern of the three-letter codes of currencies."""
 CURRENCY_SIGNS = frozenset("$€£¥₹₽₩₺₴₪₫฿")
 MEASURES = _names("measures", "currencies")
 """The name of each unit of measure and currency, by its forms: km by kilometres."""
@@ -117,6 +121,7 @@ SHARED_CURRENCIES = {
 }
 """The sign or word that a currency shares with others: $ by aud."""
 AMBIGUOUS_MEASURES = _entries("ambiguous_measures")
+BEFORE_AMOUNTS = _entries("before_amounts")
 LEVELS = _entries("level_words")
 RISING = _pattern("rising_words")
 FALLING = _pattern("falling_words")

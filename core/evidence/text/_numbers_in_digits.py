@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ._around_numbers import Following, account_bracket, currency_of, sign_of, what_follows
 from ._chinese_numbers import CHINESE_FRACTION, chinese_fraction
 from ._number import Number, step_of
-from ._number_tables import gap
+from ._number_tables import CURRENCY_CODES, gap
 from .words import UNSPACED, date_at
 
 _LONGEST_FIGURE = 40
@@ -27,14 +27,15 @@ _MONTHS = 12
 _POWER = r"(?:(?:\^|\*\*)\{?[+-]?\d{1,3}\}?|[⁺⁻]?[⁰¹²³⁴-⁹]{1,3})"
 _NUMBER = re.compile(
     rf"""
-    (?<![^\W{UNSPACED}]) (?<![^\W{UNSPACED}]\.) (?<!\d\.)
+    (?=[.\d¼½¾⅐-⅞])
+    (?: (?<![^\W{UNSPACED}]) (?<![^\W{UNSPACED}]\.) (?<!\d\.) | (?<=(?<![A-Za-z])(?:{CURRENCY_CODES})) )
     (?:
         (?P<figure>
             \d{{1,3}} (?:[ ]\d{{3}})+ (?:[.,]\d+)? (?!\d)
             | \d+ (?:[.,]\d+|'\d{{3}})*
             | \.\d+
         )
-        (?:[eE](?P<exponent>[+-]?\d{{1,3}})(?!\w))?
+        (?:[eE](?P<exponent>[+-]?\d{{1,3}})(?![^\W{UNSPACED}]))?
         (?:
             [ ]?(?P<part>[¼½¾⅐-⅞])
             | [ ](?P<numerator>\d{{1,2}})/(?P<denominator>\d{{1,2}})(?![\d/])
@@ -53,7 +54,7 @@ _DATE = re.compile(
 )
 _YEARS = re.compile(r"(?<!\w)((?:19|20)(\d\d))([-/])(\d\d)(?!\w)")
 _CURRENCY_BEFORE = re.compile(
-    r"([^\W\d_]{0,3}[$€£¥₹₽₩₺₴₪₫฿]|(?<![^\W\d_])[A-Z]{3}|(?<!\w)Rs\.?) ?[-+(]?$"
+    r"([A-Za-z]{0,3}[$€£¥₹₽₩₺₴₪₫฿]|(?<![A-Za-z])[A-Z]{3}|(?<!\w)Rs\.?) ?[-+(]?$"
 )
 _WORD_BEFORE = re.compile(r"([^\W\d_][\w-]*) $")
 _JOINED_BEFORE = re.compile(r"[^\W\d_]\w*(?:-\w+)*-$")
@@ -200,6 +201,7 @@ def _completed(figure: _Figure, plain: str, is_arithmetic: bool) -> Number:
     if bracket:
         sign = -1
         start = min(start, bracket.start())
+    if bracket and not bracket["unit"]:
         end = bracket.end()
 
     following = what_follows(plain, end, bool(currency), "," in figure.digits)
@@ -209,6 +211,8 @@ def _completed(figure: _Figure, plain: str, is_arithmetic: bool) -> Number:
     measure = currency or following.measure
     end = following.end
     rest = _rest(plain, following)
+    if bracket:
+        end = max(end, bracket.end())
     if rest:
         # 1亿2000万, 5 crore 20 lakh.
         value += rest.value
@@ -250,9 +254,9 @@ def _named(number: Number, plain: str, start: int) -> Number:
         return number
     before = plain[max(0, start - _LONGEST_NAME) : start]
     joined = _JOINED_BEFORE.search(before)
-    if joined and not joined[0][0].islower():
+    if joined and joined[0][0].isupper():
         return number._replace(name=joined[0] + number.digits, is_name=True, sign=0)
     word = _WORD_BEFORE.search(before)
-    if word and not word[1][0].islower():
+    if word and word[1][0].isupper():
         return number._replace(name=f"{word[1]} {number.digits}")
     return number

@@ -4,6 +4,7 @@ currency, and where they stand."""
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -148,9 +149,15 @@ def _all_in(text: str) -> tuple[Number, ...]:
     numbers += in_chinese(plain, taken)
     described = list[Number]()
     for number in sorted(numbers, key=lambda number: number.start):
-        may_be_negative = any(abs(start - number.start) <= _CLOSE for start in below)
-        direction = direction_of(plain, number.start, number.end)
-        described.append(number._replace(direction=direction, may_be_negative=may_be_negative))
+        nearest = bisect_left(below, number.start - _CLOSE)
+        may_be_negative = nearest < len(below) and below[nearest] <= number.start + _CLOSE
+        described.append(
+            number._replace(
+                direction=direction_of(plain, number.start, number.end),
+                may_be_negative=may_be_negative,
+                words=text[number.start : number.end],
+            )
+        )
     return tuple(described)
 
 
