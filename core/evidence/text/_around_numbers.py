@@ -168,7 +168,7 @@ def unit_at(plain: str, start: int) -> tuple[str, int] | None:
         return None
     word = plain[start : entry[1]]
     is_letter = len(word) == 1 and word.isascii() and word.isalpha()
-    if is_letter and word.isupper() and word != "L":
+    if is_letter and word.isupper() and word != "L" and word not in MEASURES:
         return None
     is_sign = not word[0].isalpha() and entry[0] in CURRENCY_NAMES
     if is_sign and re.match(r" ?\d", plain[entry[1] :]):
