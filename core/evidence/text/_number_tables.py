@@ -22,8 +22,8 @@ _SIGNS_OF_NUMBERS = UNIFORM_SIGNS | str.maketrans(
 )
 """The same for numbers; each character is replaced by one, so that offsets stay valid."""
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
-WORD = re.compile(r"°?[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0970-\u097f])*[²³$]?")
-"""A word, with the vowel signs of Devanagari, or a unit such as °C, m² or US$."""
+WORD = re.compile(r"°?[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0970-\u097f])*(?:[²³$]|\^[23](?!\d))?")
+"""A word, with the vowel signs of Devanagari, or a unit such as °C, m², m^2 or US$."""
 _MARK = re.compile(r"[^\w\s]")
 _WITHIN_ENTRIES = (" ", "-", "'", "x", "॰")
 """Characters between two words of an entry; "x" stands for a multiplication sign."""
@@ -154,7 +154,7 @@ def entry_at(entries: WordTable[_Entry], plain: str, start: int) -> tuple[_Entry
     word = WORD.match(plain, start) or _MARK.match(plain, start)
     if not word:
         return None
-    folded = unicodedata.normalize("NFC", word[0].casefold())
+    folded = _folded(word[0])
     if folded not in entries.first_words and word[0] not in entries.first_words:
         return None
     ends = [word.end()]
@@ -167,10 +167,16 @@ def entry_at(entries: WordTable[_Entry], plain: str, start: int) -> tuple[_Entry
         if plain[end : end + 1].isdigit():
             continue
         words = plain[start:end]
-        for key in (words, unicodedata.normalize("NFC", words.casefold())):
+        for key in (words, _folded(words)):
             if key in entries:
                 return entries[key], end
     return None
+
+
+def _folded(words: str) -> str:
+    """Return words as the tables have them."""
+    plain = unicodedata.normalize("NFC", words.casefold())
+    return plain.replace("^2", "²").replace("^3", "³")
 
 
 def gap(plain: str, end: int) -> int:

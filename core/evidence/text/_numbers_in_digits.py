@@ -29,7 +29,7 @@ _NUMBER = re.compile(
     rf"""
     (?=[.\d¼½¾⅐-⅞])
     (?:
-        (?<![^\W{UNSPACED}]) (?<![^\W{UNSPACED}]\.) (?<!\d\.)
+        (?<![^\W{UNSPACED}]) (?<![^\W{UNSPACED}]\.) (?<!\d\.) (?<!\^) (?<!\^[-+])
         | (?<=(?<![A-Za-z])(?:{CURRENCY_CODES}))
     )
     (?:
@@ -76,10 +76,11 @@ class _Figure(NamedTuple):
     end: int
 
 
-def in_digits(plain: str, is_arithmetic: bool = False) -> Iterator[Number]:
+def in_digits(plain: str, decimal: str = "", is_arithmetic: bool = False) -> Iterator[Number]:
     """Yield the numbers in digits of a uniform text.
 
-    In arithmetic, 2000-40 is no range of years, and brackets are no signs.
+    `decimal` is the decimal sign of its language, if that is known. In arithmetic, 2000-40 is no
+    range of years, and brackets are no signs.
     """
     position = 0
     for found in _NUMBER.finditer(plain):
@@ -94,15 +95,15 @@ def in_digits(plain: str, is_arithmetic: bool = False) -> Iterator[Number]:
             if fraction:
                 numbers += chinese_fraction(fraction)
         if not numbers:
-            for figure in _figures(found):
+            for figure in _figures(found, decimal):
                 numbers.append(_completed(figure, plain, is_arithmetic))
         yield from numbers
         if numbers:
             position = numbers[-1].end
 
 
-def figures_of(digits: str) -> list[str]:
-    """Return digits without grouping and with a decimal point.
+def figures_of(digits: str, decimal: str = "") -> list[str]:
+    """Return digits without grouping and with a decimal point (see `in_digits`).
 
     Several are returned for a list such as 5,10,15, and none for a version such as 1.2.3.
     """
@@ -117,7 +118,7 @@ def figures_of(digits: str) -> list[str]:
     has_last_group = len(last) == _GROUP and 0 < len(first) <= _GROUP
     if len(separators) == 1:
         # One separator before three digits groups them, unless the number begins with 0.
-        is_grouped = has_last_group and not first.startswith("0")
+        is_grouped = has_last_group and not first.startswith("0") and separators[0] != decimal
         return [first + last if is_grouped else f"{first or '0'}.{last}"]
     if len({*separators}) > 1:
         # The last separator is the decimal one: 1.234,5.
@@ -156,14 +157,14 @@ def _part_of_date(digits: str, date: re.Match[str]) -> Number:
     return Number(value, value, digits=digits, start=date.start(), end=date.end())
 
 
-def _figures(found: re.Match[str]) -> Iterator[_Figure]:
+def _figures(found: re.Match[str], decimal: str) -> Iterator[_Figure]:
     """Yield the figure that `_NUMBER` has found, or several if it is a list."""
     start, end = found.span()
     if found["lone_part"]:
         part = unicodedata.numeric(found["lone_part"])
         yield _Figure(part, part, "", start, end)
         return
-    figures = figures_of(found["figure"])
+    figures = figures_of(found["figure"], decimal)
     if len(figures) > 1:
         for figure in figures:
             yield _Figure(float(figure), step_of(figure), figure, start, start + len(figure))

@@ -51,12 +51,14 @@ _FIGURE = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)|\d+(?:[.,']\d+)*")
 _TOKEN = re.compile(rf"{WORD.pattern}|[^\w\s]")
 
 
-def numbers_in(text: str) -> list[Number]:
+def numbers_in(text: str, decimal: str = "") -> list[Number]:
     """Return the numbers in a text, in digits or words, in order.
 
     A date in digits gives its year and day. Fractions of a whole are left to `fractions_in`.
+    `decimal` is the decimal sign of the text's language, if that is known; without it, 1.234 is
+    more than a thousand.
     """
-    return [number for number in _all_in(text) if not number.is_share]
+    return [number for number in _all_in(text, decimal) if not number.is_share]
 
 
 def fractions_in(text: str) -> list[Number]:
@@ -81,11 +83,16 @@ def replace_numbers(text: str, replacement: Callable[[Number], str]) -> str:
 
 
 def plain_figures(text: str) -> frozenset[str]:
-    """Return the numbers in digits in a text, each without grouping and with a decimal point:
-    1234.5 for 1.234,5."""
+    """Return the numbers in digits in a text, each without grouping and with a decimal point.
+
+    That is 1234.5 for 1.234,5. Digits that spaces group count as a whole and in parts.
+    """
     figures = set[str]()
     for digits in _FIGURE.findall(uniform_numbers(text)):
         figures.update(figures_of(digits) or [digits])
+        if " " in digits:
+            # They may be columns of a table, too.
+            figures.update(digits.split(" "))
     return frozenset(figures)
 
 
@@ -137,10 +144,10 @@ def scales_in(text: str) -> frozenset[float]:
 
 
 @lru_cache(maxsize=512)
-def _all_in(text: str) -> tuple[Number, ...]:
+def _all_in(text: str, decimal: str = "") -> tuple[Number, ...]:
     """Return the numbers in a text, with fractions of a whole, in order."""
     plain = uniform_numbers(text)
-    numbers = [*in_digits(plain)]
+    numbers = [*in_digits(plain, decimal)]
     taken = bytearray(len(plain))
     for number in numbers:
         taken[number.start : number.end] = b"\1" * (number.end - number.start)
