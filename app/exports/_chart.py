@@ -13,11 +13,12 @@ from math import ceil, isnan, nan
 from typing import NamedTuple
 
 import lxml.html
-from babel.numbers import NumberFormatError, format_decimal, parse_decimal
+from babel.core import UnknownLocaleError
+from babel.numbers import format_decimal, get_decimal_symbol
 from lxml.html import builder
 
-from ...core.evidence.checking.quantities import measures_in
 from ...core.evidence.citations.labels import is_right_to_left, labels
+from ...core.evidence.text.numbers import measures_in, numbers_in
 from ...core.evidence.text.words import all_month_names
 
 _MOST = 3
@@ -35,10 +36,11 @@ _TIME = re.compile(
 )
 """A time in a header or first column: a year, quarter, month, day, or fiscal year such as
 2023/24."""
-_CELL = re.compile(
-    r"(?P<money>[€$£¥]|[A-Z]{3} )? ?(?P<number>[+−-]?\d[\d.,'’\s]*)(?P<unit>[^\d()<>~±;:?]{0,24})"
-)
-"""A number with its currency or unit, as the only content of a cell."""
+_LONGEST_UNIT = 24
+"""Maximum length of a unit in a cell with a number, in characters."""
+_SIGN = re.compile(r"\s*[+−-]?\s*(?:[A-Z]{3}\s*)?")
+"""A sign and the code of a currency before a number."""
+_NO_UNIT = re.compile(r"[\d()<>~±;:?]")
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$|(?:,| in) ([^,]+)$")
 """A unit at the end of a heading: in brackets, after a comma, or after "in"."""
 _LOOKS = (("o", "-", "black"), ("s", "--", "dimgray"), ("^", ":", "black"), ("D", "-.", "gray"))
@@ -195,16 +197,26 @@ def _figure_of(cell: str, language_code: str) -> _Figure | None:
     """Return the number in a cell and its unit; nan for an empty cell, None for other text."""
     if not cell.strip("–—- "):
         return _Figure(nan, "")
-    match = _CELL.fullmatch(cell)
-    if not match:
+    numbers = numbers_in(cell, _decimal_sign(language_code))
+    if len(numbers) != 1:
         return None
-    digits = match["number"].strip().replace("−", "-")
+    [number] = numbers
+    unit = cell[number.end :]
+    is_alone = _SIGN.fullmatch(cell[: number.start]) and not _NO_UNIT.search(unit)
+    if number.is_name or number.is_word or not is_alone or len(unit) > _LONGEST_UNIT:
+        return None
+    value = number.value
+    if number.sign < 0:
+        value = -value
+    return _Figure(value, f"{number.measure} {unit}".strip(" .").casefold())
+
+
+def _decimal_sign(language_code: str) -> str:
+    """Return the decimal sign of a language."""
     try:
-        number = parse_decimal(digits, language_code or "en", strict=True)
-    except (NumberFormatError, LookupError, ValueError):
-        return None
-    unit = (match["money"] or "") + match["unit"]
-    return _Figure(float(number), unit.strip().casefold())
+        return get_decimal_symbol(language_code or "en")
+    except (UnknownLocaleError, ValueError):
+        return ""
 
 
 def _unit(words: str) -> str:
@@ -212,8 +224,7 @@ def _unit(words: str) -> str:
     match = _UNIT.search(words)
     if not match:
         return ""
-    unit: str = (match[1] or match[2]).strip().casefold()
-    return unit if measures_in(unit) else ""
+    return " ".join(sorted(measures_in(match[1] or match[2])))
 
 
 def _figure(

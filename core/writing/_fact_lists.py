@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from ..evidence.checking.quantities import plain_figures
 from ..evidence.citations.citing import by_number, cited_numbers
+from ..evidence.text.numbers import plain_figures
 from ..evidence.text.sentences import LINE_MARK
 from .basis import ReportBasis
 

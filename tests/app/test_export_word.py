@@ -173,9 +173,25 @@ def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures
         (
             [["Year", "Debt"], ["2021", "5 million"], ["2022", "6 billion"], ["2023", "7 million"]],
             "en",
-            None,
+            {"Debt": [5e6, 6e9, 7e6]},
         ),
-        ([["Year", "Debt"], ["2021", "12.4"], ["2022", "14.9"], ["2023", "18.2"]], "de", None),
+        (
+            [["Year", "Debt"], ["2021", "12.4"], ["2022", "14.9"], ["2023", "18.2"]],
+            "de",
+            {"Debt": [12.4, 14.9, 18.2]},
+        ),
+        # Three digits behind a point: which it is depends on the language.
+        (
+            [["Year", "Result"], ["2021", "1.250"], ["2022", "(3,500)"], ["2023", "2½"]],
+            "en",
+            {"Result": [1.25, -3500, 2.5]},
+        ),
+        (
+            [["Jahr", "Ergebnis"], ["2021", "1.250"], ["2022", "−3.500"], ["2023", "2½"]],
+            "de",
+            {"Ergebnis": [1250, -3500, 2.5]},
+        ),
+        ([["Year", "Lamp"], ["2021", "LX-40"], ["2022", "LX-60"], ["2023", "LX-80"]], "en", None),
         (
             [["Year", "Debt", "Ships"], ["2021", "5", "1"], ["2022", "6", "2"], ["2023", "7", "3"]],
             "en",

@@ -214,3 +214,95 @@ def test_a_cell_below_a_percent_sign_may_follow_as_a_share() -> None:
     assert message(share) == ""
     # In a table head, "half" names a quantity and states nothing.
     assert "50" not in message(prove(units["head"], Answer(ROW), SOURCES))
+
+
+LAMPS = """# Lamps and their makers
+
+The LX-40 takes 29 watts, and 40 lamps were ordered. The COVID-19 rules cost 3 weeks. The Velox E-350 has a 14-inch wheel.
+
+The growth of Orrin was -3.5 % in 2025, and that of Vane +2 %. Net income of Corrie was (1,250) thousand euros.
+
+The budget of Hollin is $1.2 billion. Skerry spent 25 млн рублей, and Anlow ₹4,50,000. The bridge took 3½ years.
+
+| Model | Battery, hours | Screen |
+|---|---|---|
+| Tavi 11 | 10.5 | 27″ |
+"""
+
+
+def stated(statement: str) -> str:
+    """Return why a statement is not proved by the whole text on lamps; empty if it is."""
+    [unit] = report_units(statement, {1: "a"})
+    known = {"a": Known([SourceText("a", LAMPS)], "Lamps")}
+    words = " … ".join(line for line in LAMPS.splitlines() if line)
+    return message(prove(unit, Answer(words), known))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        # The number of a name is proved by the name.
+        "The LX-40 was measured [1].",
+        "After COVID-19 the rules changed [1].",
+        "The E-350 is a Velox [1].",
+        "The LX-40 is no lamp of Velox [1].",
+        # Inch signs and words.
+        'The E-350 has a 14" wheel [1].',
+        "The E-350 has a 14-inch wheel [1].",
+        "The E-350 has a 14″ wheel, the Tavi 11 a 27-inch screen [1].",
+        'A 27" screen and a 14" wheel are offered [1].',
+        # Ordinals and quarters of a year are counts.
+        "The LX-40 is the third longest [1].",
+        "The LX-40 is the fifth brightest and the Tavi 11 the tenth [1].",
+        "Waiting two quarters of a year costs more [1].",
+        "It opened in one quarter of the year, the third quarter [1].",
+        # Signs.
+        "The growth of Orrin was minus 3.5 % [1].",
+        "Orrin shrank by 3.5 % [1].",
+        "Orrin saw a decline of 3.5 per cent [1].",
+        "Orrin ist um 3,5 % geschrumpft [1].",
+        "Corrie made a loss of €1.25 million [1].",
+        # Scales and notations.
+        "The budget of Hollin is $1,200 million [1].",
+        "Skerry spent 25 million roubles [1].",
+        "Anlow spent 4.5 lakh rupees [1].",
+        "The bridge took three and a half years [1].",
+        # A sentence whose only numbers are dates states no amount.
+        "The amounts in dollars are those of 2025 [1].",
+    ],
+)
+def test_numbers_are_proved_however_they_are_written(statement: str) -> None:
+    assert stated(statement) == ""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        # Other names, and amounts that only a name has.
+        "The LX-60 was measured [1].",
+        "350 lamps were ordered [1].",
+        "The wheel has 19 spokes [1].",
+        "The AV-40 was measured [1].",
+        # Other units.
+        'The Tavi 11 has a 29" screen [1].',
+        "The E-350 has a wheel of 14 cm [1].",
+        'The COVID rules cost 3" [1].',
+        # Other signs.
+        "Orrin grew by 3.5 % [1].",
+        "Orrin gained 3.5 % [1].",
+        "The growth of Orrin was 3.5 % [1].",
+        "Orrin ist um 3,5 % gewachsen [1].",
+        "Vane fell by 2 % [1].",
+        "Corrie earned 1,250 thousand euros [1].",
+        "Corrie made a profit of €1.25 million [1].",
+        # Other scales.
+        "The budget of Hollin is $1.2 trillion [1].",
+        "The budget of Hollin is $1.2 million [1].",
+        "The budget of Hollin is $1.2 [1].",
+        "Skerry spent 25 billion roubles [1].",
+        "Anlow spent 4.5 crore rupees [1].",
+        "The bridge took two and a half years [1].",
+    ],
+)
+def test_another_sign_scale_unit_or_name_proves_nothing(statement: str) -> None:
+    assert "is not in those words" in stated(statement)

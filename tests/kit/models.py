@@ -33,7 +33,7 @@ from pydantic import BaseModel, Field, PrivateAttr
 from typing_extensions import override
 
 from deep_research.core.dialogue.transcripts import CHARACTERS_PER_TOKEN
-from deep_research.core.evidence.checking.quantities import plain_figures
+from deep_research.core.evidence.text.numbers import plain_figures
 from deep_research.core.writing._judging import JudgeUnits
 from deep_research.core.writing.examination import RewriteSentences
 from deep_research.core.writing.forms import Form, form_name, form_schema

@@ -6,7 +6,7 @@ Public modules:
 - `source_text`: the text of a source, prepared for comparison, and its windows of a few lines.
 - `verification`: finds the best passage of a source for each unit, and accepts quotes.
 - `proof`: verifies a model's judgement by the source words and numbers that it cites.
-- `quantities`: reads numbers with their units of measure, and calculates.
+- `quantities`: compares the numbers of two texts, and calculates.
 
 Start with `units`; the model's judging is in `core/writing/_judging.py`.
 """

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...records.calculations import Calculation, CalculationInput, InputOrigin
+from ..text.numbers import Number, fractions_in, numbers_in, replace_numbers, uniform_numbers
 from ..text.words import WORDS
-from .quantities import NUMBER, Number, fractions_in, numbers_in, plain_text, read_number
 
 _NEAR = 0.006
 """Relative tolerance for a conversion factor in a calculation."""
@@ -211,7 +211,7 @@ class _Attempt:
         self._percent = percent
         self._known = known
         self._plain = self._with_shares(_plain_arithmetic(formula))
-        expression = NUMBER.sub(self._literal, self._plain)
+        expression = replace_numbers(self._plain, self._literal)
         self.result: float | None = None
         """The result; None if the formula is no arithmetic, or has a number that is neither."""
         if not self.unknown and self.inputs:
@@ -242,15 +242,9 @@ class _Attempt:
                 return premise
         return None
 
-    def _literal(self, found: re.Match[str]) -> str:
+    def _literal(self, number: Number) -> str:
         """Return a number of the formula for Python, and note where it comes from."""
-        number = read_number(found, self._plain)
-        readings = [number.value]
-        figure = found["figure"]
-        if figure.replace(".", "", 1).isdecimal():
-            # The point in 1.609 may be a decimal or a grouping separator.
-            readings.append(float(figure))
-        for value in readings:
+        for value in number.readings:
             premise = self._premise(value)
             if premise is None and is_constant(value):
                 premise = Premise(value, "constant", number.measure)
@@ -259,7 +253,7 @@ class _Attempt:
                 if number.measure == "%":
                     value *= self._percent
                 return repr(value)
-        self.unknown = self.unknown or found["figure"]
+        self.unknown = self.unknown or number.digits
         return "?"
 
 
@@ -282,7 +276,7 @@ def _counts_named_items(line: str, is_named: Callable[[str], bool]) -> bool:
 
 def _plain_arithmetic(line: str) -> str:
     """Return a line of arithmetic with `*` and `/` as signs."""
-    return _TIMES.sub("*", plain_text(line)).replace("÷", "/")
+    return _TIMES.sub("*", uniform_numbers(line)).replace("÷", "/")
 
 
 def _result(expression: str) -> float | None:

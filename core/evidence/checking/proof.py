@@ -9,19 +9,17 @@ from typing import Literal, NamedTuple
 
 from ...records.calculations import Calculation
 from ..citations.citing import Edit, with_edits
-from ..text.words import QUOTED, dates_in, names, stems, tokens
-from .calculations import Calculated, Premise, calculated, premises_in
-from .quantities import (
+from ..text.numbers import (
     Number,
     fractions_in,
-    is_about,
-    is_same_quantity,
     measures_alone_in,
     measures_in,
-    months_in,
     numbers_in,
     plain_figures,
 )
+from ..text.words import QUOTED, dates_in, names, stems, tokens
+from .calculations import Calculated, Premise, calculated, premises_in
+from .quantities import is_about, is_same_quantity, months_in
 from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
 from .units import ReportUnit, report_units
 
@@ -277,6 +275,8 @@ def doubt_about(
     wide = f"{evidence} {around}"
     measures = _measures_given(unit, claim, wide)
     given = _Evidence(evidence, around, measures, texts)
+    own_context = f"{unit.text} {unit.around}"
+    dates = [range(date.start, date.end) for date in dates_in(claim)]
     is_percent = unit.kind == "cell" and "%" in measures_in(unit.text)
     free = _values(supposed)
 
@@ -286,8 +286,9 @@ def doubt_about(
     for number in numbers_in(claim):
         if (is_prose and number.is_count) or number.value in free:
             continue
-        has_figures = True
-        if given.has(number):
+        # "The prices in euros of 3 May 2026" states no quantity.
+        has_figures = has_figures or not any(number.start in date for date in dates)
+        if given.has(number, own_context):
             continue
         wanted = number._replace(measure="%") if is_percent else number
         if results.leads_to(wanted):
@@ -372,25 +373,33 @@ class _Evidence:
         self._measures = measures
         self._texts = texts
 
-    def has(self, number: Number) -> bool:
-        """Whether it has this number, or a name to which the number belongs."""
+    def has(self, number: Number, own_context: str) -> bool:
+        """Whether it has this number, or a name to which the number belongs.
+
+        `own_context` is the text around the number.
+        """
         if number.value in self._years:
             return True
         if number.measure == "%" and _is_about_any(number, self.shares):
             return True
         for other in self.numbers:
-            if is_same_quantity(number, other, self._words, self._has_measure):
+            if is_same_quantity(number, other, self._words, self._has_measure, own_context):
                 return True
-        return bool(number.name) and _any_holds(self._texts, number.name)
+        return bool(number.name) and self._has_name(number.name)
 
     def has_fraction(self, fraction: Number) -> bool:
         """Whether it has this fraction, in figures or in words."""
         return _is_about_any(fraction, [*self.numbers, *self.shares])
 
+    def _has_name(self, name: str) -> bool:
+        if _any_holds(self._texts, name):
+            return True
+        return stands_in(name, self._words)
+
     def _has_measure(self, measure: str) -> bool:
         if measure in self._measures:
             return True
-        return any(measure in measures_in(text.text) for text in self._texts)
+        return any(measure in text.measures for text in self._texts)
 
 
 def _is_about_any(number: Number, others: Iterable[Number]) -> bool:

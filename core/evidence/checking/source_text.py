@@ -12,9 +12,9 @@ from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
+from ..text.numbers import UNIFORM_SIGNS, measures_in, plain_figures
 from ..text.sentences import sentence_spans
 from ..text.words import stems
-from .quantities import UNIFORM_SIGNS, plain_figures
 
 _LONGEST_WINDOW = 400
 """Length, in characters, to which longer paragraphs are cut; a window ends with the first sentence
@@ -277,6 +277,11 @@ class SourceText:
     def comparable(self) -> str:
         """The text in the form in which quotations are found (see the function `comparable`)."""
         return comparable(self.text)
+
+    @cached_property
+    def measures(self) -> frozenset[str]:
+        """The units of measure that it names."""
+        return measures_in(self.text)
 
     @cached_property
     def windows(self) -> Windows:

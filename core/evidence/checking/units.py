@@ -22,9 +22,9 @@ from ..citations.markers import (
     without_markers,
 )
 from ..citations.rendering import refusal_spans
+from ..text.numbers import numbers_in
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
 from ..text.words import QUOTED, STOP_WORDS, tokens
-from .quantities import numbers_in
 
 UnitKind = Literal["heading", "intro", "statement", "cell", "label", "head"]
 _NEARBY = 6

@@ -41,7 +41,7 @@ _UNSPACED_TEXT = rf"[{UNSPACED}][{UNSPACED}MARKS]*"
 _MARKED = (0x300, 0xFE30)
 """Code points between which all combining marks are."""
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+")
-QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
+QUOTED = re.compile(r'(?:(?<!\d)"|[“„«《「])([^"“”„«»《》「」]{2,80})["”»》」]')
 """A phrase in quotation marks; group 1 is the phrase."""
 POSSESSIVE = re.compile(r"['’]s\b")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
