@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
+from ..evidence.checking.calculations import Premise, results_as_premises
 from ..evidence.checking.proof import OtherPremises, ProofPassage, not_stated
 from ..evidence.checking.source_text import words_and_figures
 from ..evidence.checking.units import ReportUnit, report_units
@@ -543,7 +544,8 @@ class Examination:
                     is_final=key in self._asked_twice,
                 )
                 self._judged[key] = now
-                if now.verdict == "supported" != before.verdict:
+                is_new = now.verdict == "supported" != before.verdict
+                if is_new or len(now.calculations) > len(before.calculations):
                     has_new_premise = True
             if not has_new_premise:
                 break
@@ -632,14 +634,18 @@ class Examination:
         These are the user's request, the supported statements, and facts about the sources.
         """
         stated = [self._evidence.reading]
+        results = list[Premise]()
         for unit in units:
             judgement = self._judged.get(key_of(unit))
             is_supported = self._is_settled(unit)
             if judgement is not None:
                 is_supported = judgement.verdict == "supported"
+                for calculation in judgement.calculations:
+                    results += results_as_premises(calculation)
             if is_supported:
                 stated.append(unit.text)
-        return OtherPremises(self._evidence.request, " ".join(stated))
+        distinct = tuple(dict.fromkeys(results))
+        return OtherPremises(self._evidence.request, " ".join(stated), distinct)
 
     def _check(self, unit: ReportUnit) -> ClaimCheck | None:
         """Return the check of a unit with its passages, or None if it needs no source."""

@@ -66,14 +66,15 @@ class Premise(NamedTuple):
 def premises_in(text: str, origin: InputOrigin, source: str = "") -> list[Premise]:
     """Return the numbers of a text as premises.
 
-    A number may be used as written, without its scale (5.5 for $5.5m), and a share as a percentage
-    or as a part of 1.
+    A number may be used as written, without its scale (5.5 for $5.5m), and a share as a percentage,
+    as a part of 1 (0.04 for 4 %), as what is left of 1 or as what 1 grows to (0.96, 1.04).
     """
     premises = list[Premise]()
     for number in [*numbers_in(text), *fractions_in(text)]:
         values = [number.value, number.figure]
         if number.measure == "%":
-            values.append(number.value * _PERCENT)
+            share = number.value * _PERCENT
+            values += [share, 1 - share, 1 + share]
         for value in dict.fromkeys(values):
             premises.append(Premise(value, origin, number.measure, source))
     return premises
@@ -86,10 +87,8 @@ class Calculated(NamedTuple):
     """The lines that could be calculated again, in order."""
     results: tuple[float, ...] = ()
     """Their exact results, and the results as written where they are rounded rightly."""
-    unknown: str = ""
-    """The first number of a line that is no premise, as written; empty if there is none."""
-    line: str = ""
-    """The line in which it stands."""
+    unknown: tuple[str, ...] = ()
+    """Numbers of lines that are no premises, each with its line: "0.9 in `0.9 * 12 = 10.8`"."""
 
     def leads_to(self, number: Number) -> bool:
         """Whether a number is one of the results or of the inputs that need a premise."""
@@ -127,8 +126,7 @@ def calculated(
     known = list(premises)
     calculations = list[Calculation]()
     results = list[float]()
-    unknown = ""
-    unknown_line = ""
+    unknown = dict[str, str]()
     for line in lines:
         formula, _, written = line[:_LONGEST_CALCULATION].partition("=")
         formula = formula.strip(" :")
@@ -147,9 +145,10 @@ def calculated(
         if not values:
             # What follows from constants alone, such as the days of two weeks, proves nothing.
             known += [Premise(value, "constant") for value in of_constants]
-            if not of_constants and not unknown:
-                unknown = attempts[0].unknown
-                unknown_line = line.strip()
+            if attempts[0].unknown:
+                unknown.setdefault(
+                    attempts[0].unknown, f"{attempts[0].unknown} in `{line.strip()}`"
+                )
             continue
         rounded = _rounded_rightly(written, values)
         results += values
@@ -167,7 +166,16 @@ def calculated(
                 is_rounded=bool(rounded),
             )
         )
-    return Calculated(tuple(calculations), tuple(results), unknown, unknown_line)
+    return Calculated(tuple(calculations), tuple(results), tuple(unknown.values()))
+
+
+def results_as_premises(calculation: Calculation) -> list[Premise]:
+    """Return the result of a calculation as premises of others: exact, and as written if it is
+    rounded rightly."""
+    premises = [Premise(calculation.value, "calculation")]
+    if calculation.is_rounded:
+        premises += premises_in(calculation.result, "calculation")
+    return premises
 
 
 def calculate(line: str) -> float | None:

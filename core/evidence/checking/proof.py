@@ -31,6 +31,8 @@ _NUMBERED = re.compile(r"^[^\W\d_]+ \d+[.:] ")
 """The number of a table or figure at the start of its caption: `Table 1: `."""
 _LIKELIEST = 12
 """Number of windows of a text, the most similar ones, that are searched for words."""
+_MOST_NAMED = 5
+"""Maximum number of unknown numbers in calculations that a model is told about."""
 _LEAST_SHARED = 0.5
 """Minimum share of a statement's words and figures in a passage that does not match verbatim."""
 
@@ -112,6 +114,8 @@ class OtherPremises(NamedTuple):
     """The user's own messages."""
     report: str = ""
     """The statements of the report that are proved themselves, and facts about the research."""
+    results: tuple[Premise, ...] = ()
+    """The results of calculations for other statements."""
 
 
 _NO_OTHERS = OtherPremises()
@@ -168,6 +172,7 @@ def prove(
         inputs += premises_in(f"{words} {passage.around}", "source", passage.source)
     inputs += premises_in(premises.request, "request")
     inputs += premises_in(premises.report, "report")
+    inputs += premises.results
     # A title may name the year; a table header may name the year of each column.
     for key, known in sources.items():
         if key in unit.sources:
@@ -282,6 +287,7 @@ def doubt_about(
 
     has_figures = False
     is_calculated = False
+    missing = list[Number]()
     in_words = list[Number]()
     for number in numbers_in(claim):
         if (is_prose and number.is_count) or number.value in free:
@@ -291,12 +297,15 @@ def doubt_about(
         if given.has(number, own_context):
             continue
         wanted = number._replace(measure="%") if is_percent else number
-        if results.leads_to(wanted):
+        if results.leads_to(wanted) or (number.is_word and results.divides_into(number)):
             is_calculated = True
-        elif number.is_word:
+        elif number.is_word or not number.value:
+            # Whether nothing is there, and what a number in words counts, is a matter of language.
             in_words.append(number)
         else:
-            return _doubt_about_figure(number, results)
+            missing.append(number)
+    if missing:
+        return _doubt_about_figures(missing, results)
     if unit.kind != "head":
         # In a table header, "half" names a quantity, such as half a year.
         for fraction in fractions_in(claim):
@@ -307,7 +316,6 @@ def doubt_about(
             else:
                 in_words.append(fraction)
     if in_words:
-        # What a number in words counts or measures is a matter of language.
         return Doubt("words", _not_in_words(in_words[0]))
 
     if months_in(claim) - months_in(wide):
@@ -324,23 +332,20 @@ def _not_in_words(number: Number) -> str:
     return f"{round(number.figure, 2):g} is not in those words"
 
 
-def _doubt_about_figure(number: Number, results: Calculated) -> Doubt:
-    """Return the doubt about a figure that is neither quoted nor calculated."""
-    figure = f"{round(number.figure, 2):g}"
-    message = _not_in_words(number)
+def _doubt_about_figures(missing: Sequence[Number], results: Calculated) -> Doubt:
+    """Return the doubt about figures that are neither quoted nor calculated."""
+    message = _not_in_words(missing[0])
     if results.calculations or results.unknown:
         message += ", and the calculations given do not lead to it"
+    figures = dict.fromkeys(number.words or f"{number.figure:g}" for number in missing)
+    request = (
+        f"{', '.join(figures)}: this follows from nothing given. Quote the words that state it, or "
+        "write the calculation from numbers in the passages, the request, right statements of the "
+        "report or earlier results, or say that the unit is wrong"
+    )
     if results.unknown:
-        request = (
-            f"{results.unknown} in `{results.line}` is in none of the words that you quote, not in "
-            "the request and no earlier result: quote the words that state it, or calculate it"
-        )
-    else:
-        request = (
-            f"{figure} follows from nothing given: quote the words that state it, or write the "
-            "calculation from numbers in the passages, the request or earlier results, or say that "
-            "it is wrong"
-        )
+        unknown = "; ".join(results.unknown[:_MOST_NAMED])
+        request += f". In your calculations these are no such numbers: {unknown}"
     return Doubt("figure", message, request)
 
 
