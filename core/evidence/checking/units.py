@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from ..citations.citing import UNKNOWN
-from ..citations.footnotes import REFERENCE
 from ..citations.markers import (
+    NOTE_REFERENCE,
     Marker,
     code_lines,
     marker_numbers,
@@ -567,7 +567,7 @@ def _keys(numbers: Sequence[int], sources: Mapping[int, str]) -> tuple[str, ...]
 
 def _words(raw: str) -> str:
     """Return a part of a line without citation markers, emphasis and list marks."""
-    bare = REFERENCE.sub("", raw)
+    bare = NOTE_REFERENCE.sub("", raw)
     plain = _IN_BRACKETS.sub("[…]", replace_markers(bare, "\0")).replace("\0", "")
     plain = " ".join(LINE_MARK.sub("", plain).split())
     plain = re.sub(r"\s+([,.;:)])", r"\1", plain)

@@ -11,15 +11,8 @@ from typing import NamedTuple
 from ...records.sources import Source
 from ..text.words import STOP_WORDS
 from .citing import name_of
-from .markers import LINE_PARTS, code_lines
+from .markers import LINE_PARTS, NOTE_REFERENCE, code_lines
 
-_LABEL = r"\[\^(?P<{}>[^\]\s^]{{1,60}})\]"
-REFERENCE = re.compile(
-    rf"(?<=[^\s\\]){_LABEL.format('label')}|(?<!\\){_LABEL.format('first')}(?!:)"
-)
-"""A reference to a footnote; its label is in one of the two groups."""
-LABEL = r"\\?\[\^[^\]\s^]{1,60}\]:\s+"
-"""Pattern of what precedes the text of a footnote."""
 _DEFINITION = re.compile(r" {0,3}\\?\[\^(?P<label>[^\]\s^]{1,60})\]:[ \t]*(?P<text>\S.*)")
 _SETTLED_LABEL = re.compile(r"^\\\[\^(?P<label>[a-z]+)\]:(?= )", re.MULTILINE)
 _CONTINUED = re.compile(r"(?: {2,}+|\t)\s*+(?P<text>\S.*)")
@@ -61,7 +54,7 @@ def settle_footnotes(
         parts = LINE_PARTS.split(line)
         for position, part in enumerate(parts):
             if not part.startswith("`"):
-                parts[position] = REFERENCE.sub(for_reference, part)
+                parts[position] = NOTE_REFERENCE.sub(for_reference, part)
         return "".join(parts)
 
     def for_reference(found: re.Match[str]) -> str:
@@ -142,7 +135,7 @@ def note_marks(text: str) -> list[NoteMark]:
     for found in _SETTLED_LABEL.finditer(text):
         marks.append(NoteMark(found.start(), found.end(), found["label"], is_reference=False))
     defined = {mark.label for mark in marks}
-    for found in REFERENCE.finditer(text):
+    for found in NOTE_REFERENCE.finditer(text):
         if _label(found) in defined:
             marks.append(NoteMark(found.start(), found.end(), _label(found), is_reference=True))
     referenced = {mark.label for mark in marks if mark.is_reference}
@@ -153,7 +146,7 @@ def _references(line: str) -> Iterator[re.Match[str]]:
     """Yield the references to footnotes in a line, without those in code."""
     for part in LINE_PARTS.split(line):
         if not part.startswith("`"):
-            yield from REFERENCE.finditer(part)
+            yield from NOTE_REFERENCE.finditer(part)
 
 
 def _label(reference: re.Match[str]) -> str:

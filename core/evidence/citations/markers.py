@@ -21,6 +21,13 @@ TARGET = (
 remark, such as a year."""
 BEFORE_BLOCK = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
 """Pattern of white space, list marks and quotation marks before a block on its first line."""
+_NOTE_LABEL = r"\[\^(?P<{}>[^\]\s^]{{1,60}})\]"
+NOTE_REFERENCE = re.compile(
+    rf"(?<=[^\s\\]){_NOTE_LABEL.format('label')}|(?<!\\){_NOTE_LABEL.format('first')}(?!:)"
+)
+"""A reference to a footnote; its label is in one of the two groups."""
+BEFORE_NOTE = r"\\?\[\^[^\]\s^]{1,60}\]:\s+"
+"""Pattern of what precedes the text of a footnote."""
 _FENCE_OPENING = re.compile(BEFORE_BLOCK + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
 _MARKDOWN_FENCE = re.compile(r"(?:`{3,}|~{3,})(?:markdown|md)\s*", re.IGNORECASE)
 _FENCE_CLOSING = re.compile(r"[ \t>]*(`{3,}|~{3,})\s*")

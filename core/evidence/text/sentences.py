@@ -8,8 +8,15 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..citations.footnotes import LABEL, REFERENCE
-from ..citations.markers import Marker, code_lines, replace_markers, scan, settle_fences
+from ..citations.markers import (
+    BEFORE_NOTE,
+    NOTE_REFERENCE,
+    Marker,
+    code_lines,
+    replace_markers,
+    scan,
+    settle_fences,
+)
 from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
 PAGE_END = "\f"
@@ -42,7 +49,7 @@ _MARK = re.compile(
 _BLANK = re.compile(r"[\s\0]*")
 _BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
 _CITED = re.compile(r" ?\0+(?:(?: ?[,;]| and)? ?\0+)*")
-LINE_MARK = re.compile(rf"^\s*(?:(?:(?:[-*+•]|\d{{1,3}}[.)]|>)\s+)+|{LABEL})")
+LINE_MARK = re.compile(rf"^\s*(?:(?:(?:[-*+•]|\d{{1,3}}[.)]|>)\s+)+|{BEFORE_NOTE})")
 """List and quotation marks, or the label of a footnote, at the start of a line."""
 _HEADING_MARK = re.compile(r"\s{0,3}#{1,6}\s")
 _ORDINAL = re.compile(
@@ -209,7 +216,7 @@ def _sentences_in(line: str) -> Iterator[Sentence]:
         else:
             hidden.append(part.replace("\0", " "))
         position += len(hidden[-1])
-    plain = REFERENCE.sub(lambda found: "\0" * len(found[0]), "".join(hidden))
+    plain = NOTE_REFERENCE.sub(lambda found: "\0" * len(found[0]), "".join(hidden))
 
     # A heading or an entry of a source list stays whole.
     is_entry = LINE_MARK.sub("", plain).startswith("\0")
