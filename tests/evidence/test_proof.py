@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.checking.proof import Known, Proof, prove
+from deep_research.core.evidence.checking.proof import Known, Proof, prove, unproved
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import report_units
 
@@ -299,3 +299,11 @@ def test_numbers_are_proved_however_they_are_written(statement: str) -> None:
 )
 def test_another_sign_scale_unit_or_name_proves_nothing(statement: str) -> None:
     assert "is not in those words" in stated(statement)
+
+
+@pytest.mark.parametrize("calculation", ["40 / 2 = 20", "350 / 10 - 12 - 3 = 20", "19 + 1 = 20"])
+def test_the_number_of_a_name_is_no_premise(calculation: str) -> None:
+    names = "The LX-40, the E-350 and the COVID-19 rules"
+    [unit] = report_units("Twenty lamps were ordered.", {})
+    assert "20 is not in" in unproved(unit, names, [calculation])
+    assert unproved(unit, names.replace("-", " "), [calculation]) == ""

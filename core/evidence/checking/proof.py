@@ -182,8 +182,9 @@ def unproved(
     is_percent = unit.kind == "cell" and "%" in measures_in(unit.text)
     for number in missing:
         wanted = number._replace(measure="%") if is_percent else number
-        if not follows(wanted, results):
-            fault = f"{round(number.figure, 2):g} is not in those words"
+        if number.is_name or not follows(wanted, results):
+            written = number.name if number.is_name else f"{round(number.figure, 2):g}"
+            fault = f"{written} is not in those words"
             if calculations:
                 fault += ", and the calculations given do not lead to it"
             return fault
@@ -220,7 +221,8 @@ class _Evidence:
     def __init__(
         self, words: str, around: str, measures: Collection[str], texts: Sequence[SourceText]
     ) -> None:
-        self.numbers = numbers_in(words)
+        # The 40 of "LX-40" is no amount.
+        self.numbers = [number for number in numbers_in(words) if not number.is_name]
         self.shares = fractions_in(words)
         self._words = words
         self._years = {number.value for number in numbers_in(around) if number.is_year}
