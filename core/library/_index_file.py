@@ -24,7 +24,7 @@ from ._terms import STEMMED, index_terms, stemmer_version
 _WAITING_SECONDS = 3_600
 """Maximum time to wait while an index is replaced, which takes as long as reading all its files."""
 _thread_data = threading.local()
-_VERSION = 16
+_VERSION = 17
 """Increase if index content is computed differently; changes of the tables are detected
 automatically."""
 _BUSY_SECONDS = 60

@@ -594,7 +594,9 @@ def proved(
     proof = prove(unit, answer, known, premises)
     if evidence.calculations and proof.doubt and proof.doubt.kind == "figure":
         with_earlier = answer._replace(calculations=[*answer.calculations, *evidence.calculations])
-        proof = prove(unit, with_earlier, known, premises)
+        with_earlier_proof = prove(unit, with_earlier, known, premises)
+        if with_earlier_proof.doubt is None or with_earlier_proof.doubt.kind != "figure":
+            proof = with_earlier_proof
     doubt = proof.doubt
     is_reasoning = judgement.stated in ("reasoning", "advice")
     needs_words = unit.is_cited and unit.has_number

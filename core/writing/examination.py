@@ -386,6 +386,9 @@ class Examination:
             judgement = self._judged.get(key_of(unit))
             if judgement is None or judgement.verdict != "supported":
                 continue
+            if unit.kind != "statement" or judgement.calculations:
+                # A row's label also cites for its cells, and a calculation for its other inputs.
+                continue
             deciding = set(judgement.sources).intersection(unit.sources)
             surplus = [key for key in unit.sources if key not in deciding and deciding]
             surplus = [key for key in surplus if not self._shares_words(unit, key)]

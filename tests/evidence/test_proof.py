@@ -306,3 +306,14 @@ def test_numbers_are_proved_however_they_are_written(statement: str) -> None:
 )
 def test_another_sign_scale_unit_or_name_proves_nothing(statement: str) -> None:
     assert "is not in those words" in stated(statement)
+
+
+@pytest.mark.parametrize("calculation", ["40 / 2 = 20", "350 / 10 - 12 - 3 = 20", "19 + 1 = 20"])
+def test_the_number_of_a_name_is_no_premise(calculation: str) -> None:
+    names = "The LX-40, the E-350 and the COVID-19 rules"
+    [unit] = report_units("Twenty lamps were ordered.", {})
+    found = list[str]()
+    for words in (names, names.replace("-", " ")):
+        known = {"a": Known([SourceText("a", words)], "")}
+        found.append(message(prove(unit, Answer(words, [calculation]), known)))
+    assert "20 is not in" in found[0] and found[1] == ""

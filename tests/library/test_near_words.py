@@ -18,6 +18,7 @@ FILES = {
     "insurance_md": "# Versicherung\n\nDie Versicherung der Gäste zahlt der Verein.\n",
     "tide_md": "# The tide\n\nHigh water stood at nine o'clock by the gauge.\n",
     "hospice_md": "# Hospice\n\nThe hospice on the quay was closed.\n",
+    "boats_md": "# Boats\n\nThere were 1,250 boats, 1.480 nets and 17 300 ropes for ₹4,50,000.\n",
 }
 
 
@@ -46,6 +47,13 @@ def test_a_misspelt_word_and_a_part_of_a_compound_are_found(
     library: Library, query: str, name: str
 ) -> None:
     assert found(library, query)[0] == name
+
+
+@pytest.mark.parametrize(
+    "number", ["1250", "1'250", "1480", "1,480", "17300", "17.300", "450,000", "४५००००"]
+)
+def test_a_number_is_found_whatever_groups_its_digits(library: Library, number: str) -> None:
+    assert found(library, number) == ["boats.md"]
 
 
 @pytest.mark.parametrize("query", ["hospital", "What does the hospice near the quay do?"])

@@ -71,7 +71,9 @@ def premises_in(text: str, origin: InputOrigin, source: str = "") -> list[Premis
     """
     premises = list[Premise]()
     for number in [*numbers_in(text), *fractions_in(text)]:
-        values = [number.value, number.figure]
+        if number.is_name:
+            continue
+        values = [*number.readings, number.figure]
         if number.measure == "%":
             share = number.value * _PERCENT
             values += [share, 1 - share, 1 + share]
@@ -97,7 +99,7 @@ class Calculated(NamedTuple):
             for given in calculation.inputs:
                 if given.origin != "constant":
                     used.append(given.value)
-        return follows(number, used)
+        return any(follows(reading, used) for reading in _readings(number))
 
     def divides_into(self, fraction: Number) -> bool:
         """Whether a line uses the number of parts that a fraction in words has: 2 for a half."""
@@ -265,10 +267,22 @@ class _Attempt:
         return "?"
 
 
+def _readings(number: Number) -> list[Number]:
+    """Return a number as it may be meant: the point in 1.016 may be a decimal or a grouping
+    separator."""
+    readings = [number]
+    for value in number.readings[1:]:
+        decimals = len(number.digits.partition(".")[2])
+        readings.append(number._replace(value=value, figure=value, step=10.0**-decimals))
+    return readings
+
+
 def _rounded_rightly(written: str, values: Sequence[float]) -> list[Number]:
     """Return the first number of a result as written, if it is one of these values, rounded."""
-    numbers = numbers_in(written)[:1]
-    return [number for number in numbers if follows(number, values)]
+    rounded = list[Number]()
+    for number in numbers_in(written)[:1]:
+        rounded += [reading for reading in _readings(number) if follows(reading, values)]
+    return rounded
 
 
 def _items(line: str) -> list[str]:

@@ -329,7 +329,8 @@ def doubt_about(
 
 
 def _not_in_words(number: Number) -> str:
-    return f"{round(number.figure, 2):g} is not in those words"
+    written = number.name if number.is_name else f"{round(number.figure, 2):g}"
+    return f"{written} is not in those words"
 
 
 def _doubt_about_figures(missing: Sequence[Number], results: Calculated) -> Doubt:
@@ -371,7 +372,8 @@ class _Evidence:
     def __init__(
         self, words: str, around: str, measures: Collection[str], texts: Sequence[SourceText]
     ) -> None:
-        self.numbers = numbers_in(words)
+        # The 40 of "LX-40" is no amount.
+        self.numbers = [number for number in numbers_in(words) if not number.is_name]
         self.shares = fractions_in(words)
         self._words = words
         self._years = {number.value for number in numbers_in(around) if number.is_year}

@@ -22,15 +22,7 @@ def in_chinese(plain: str, taken: bytearray) -> Iterator[Number]:
     """Yield the numbers and fractions in Chinese characters, outside what is `taken`."""
     if plain.isascii():
         return
-    for half in _CHINESE_HALF.finditer(plain):
-        unit = unit_at(plain, half.end())
-        if (
-            unit
-            and not taken[half.start()]
-            and plain[half.start() - 1 : half.start()] not in ORDINALS
-        ):
-            step = 2 * ABOUT * 0.5
-            yield Number(0.5, 0.5, unit[0], step, is_word=True, start=half.start(), end=unit[1])
+    yield from _halves(plain, taken)
     position = 0
     for found in _CHINESE.finditer(plain):
         start = found.start()
@@ -48,9 +40,10 @@ def in_chinese(plain: str, taken: bytearray) -> Iterator[Number]:
         is_long = len(found[0]) > 1 or after.half
         if not is_long and (value == 1 or not after.measure):
             continue
-        number = Number(
-            value + after.half,
-            value + after.half,
+        figure = value + after.half
+        yield Number(
+            figure,
+            figure,
             after.measure,
             after.half or step_of(f"{value:.15g}"),
             is_word=True,
@@ -58,8 +51,17 @@ def in_chinese(plain: str, taken: bytearray) -> Iterator[Number]:
             start=start,
             end=after.end,
         )
-        yield number
         position = after.end
+
+
+def _halves(plain: str, taken: bytearray) -> Iterator[Number]:
+    """Yield halves of units of measure, such as 半年; 上半年 is a period."""
+    for half in _CHINESE_HALF.finditer(plain):
+        start = half.start()
+        unit = unit_at(plain, half.end())
+        is_period = plain[start - 1 : start] in ORDINALS
+        if unit and not taken[start] and not is_period:
+            yield Number(0.5, 0.5, unit[0], ABOUT, is_word=True, start=start, end=unit[1])
 
 
 def _chinese_value(characters: str) -> float | None:

@@ -154,8 +154,7 @@ def entry_at(entries: WordTable[_Entry], plain: str, start: int) -> tuple[_Entry
     word = WORD.match(plain, start) or _MARK.match(plain, start)
     if not word:
         return None
-    folded = _folded(word[0])
-    if folded not in entries.first_words and word[0] not in entries.first_words:
+    if entries.first_words.isdisjoint((word[0], folded(word[0]))):
         return None
     ends = [word.end()]
     while len(ends) < _MOST_WORDS and plain[ends[-1] : ends[-1] + 1] in _WITHIN_ENTRIES:
@@ -167,13 +166,13 @@ def entry_at(entries: WordTable[_Entry], plain: str, start: int) -> tuple[_Entry
         if plain[end : end + 1].isdigit():
             continue
         words = plain[start:end]
-        for key in (words, _folded(words)):
+        for key in (words, folded(words)):
             if key in entries:
                 return entries[key], end
     return None
 
 
-def _folded(words: str) -> str:
+def folded(words: str) -> str:
     """Return words as the tables have them."""
     plain = unicodedata.normalize("NFC", words.casefold())
     return plain.replace("^2", "²").replace("^3", "³")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ._around_numbers import Following, measure_at, scale_at, sign_of, unit_at, what_follows
 from ._number import ABOUT, Number, step_of
@@ -22,165 +22,178 @@ from ._number_tables import (
     ORDINALS,
     TIMES,
     WORD,
+    folded,
     gap,
 )
 from .words import STOP_WORDS
 
+_HUNDRED = 100
+_QUARTERS = 4
+_MOST_OF_WORDS = 2
+"""Maximum number of words between a fraction and its whole: of an hour."""
+_AMOUNT_BEFORE = re.compile(r"\d\W*(?:[^\W\d_]{1,3}\W*)?$")
+_LONGEST_AMOUNT = 12
+"""Number of characters before "a quarter" in which an amount makes it a rate: 300 a quarter."""
+
+
+class _Word(NamedTuple):
+    """A word of a text."""
+
+    folded: str
+    """In lower case."""
+    start: int
+    end: int
+    is_next: bool
+    """Whether only a space or hyphen separates it from the word before."""
+
+
+class _Cardinal(NamedTuple):
+    """A number that words make together."""
+
+    value: float
+    """0 if they make none."""
+    behind: int
+    """Index of the word behind them."""
+    is_one: bool = False
+    """Whether it is "a" or "one", which is a number only before a scale, a half or a fraction."""
+
+
+_NOTHING = _Word("", 0, 0, is_next=False)
+
 
 def in_words(plain: str, taken: bytearray) -> Iterator[Number]:
     """Yield the numbers and fractions in words of a uniform text, outside what is `taken`."""
-    tokens = [token for token in WORD.finditer(plain) if not taken[token.start()]]
-    folded = [unicodedata.normalize("NFC", token[0].casefold()) for token in tokens]
-    index = 0
-    while index < len(tokens):
-        found = _word_number_at(plain, tokens, folded, index)
-        if found:
-            yield found
-            while index < len(tokens) and tokens[index].start() < found.end:
-                index += 1
-        else:
-            index += 1
+    words = list[_Word]()
+    end = 0
+    for token in WORD.finditer(plain):
+        if not taken[token.start()]:
+            is_next = bool(words) and plain[end : token.start()] in (" ", "-")
+            words.append(_Word(folded(token[0]), token.start(), token.end(), is_next))
+            end = token.end()
+    position = 0
+    for index, word in enumerate(words):
+        if word.start < position:
+            continue
+        number = _number_at(plain, words, index)
+        if number:
+            yield number
+            position = number.end
 
 
-def _word_number_at(
-    plain: str, tokens: list[re.Match[str]], folded: list[str], index: int
-) -> Number | None:
+def _number_at(plain: str, words: list[_Word], index: int) -> Number | None:
     """Return the number or fraction in words that begins with a word; None if there is none."""
-    word = folded[index]
-    if not (word in NUMBER_WORDS or word in ONES or word in DENOMINATORS or word in HALVES):
+    first = words[index]
+    cardinal = _cardinal_at(words, index)
+    fraction = _fraction_at(plain, words, cardinal)
+    if fraction:
+        return fraction._replace(start=first.start)
+    if not cardinal.value or _at(words, cardinal.behind).folded in TIMES:
         return None
-    start = tokens[index].start()
-    value, after_value = _cardinal_at(plain, tokens, folded, index)
-    is_one = value == 0 and word in ONES
-    if is_one:
-        value, after_value = 1.0, index + 1
-    fraction_index = after_value if value else index
-    if fraction_index < len(tokens):
-        is_next = fraction_index == index or _are_adjacent(
-            plain, tokens[fraction_index - 1], tokens[fraction_index]
-        )
-        if is_next:
-            fraction = _fraction_at(plain, tokens, folded, fraction_index, value, is_one)
-            if fraction:
-                return fraction._replace(start=start)
-    if not value:
+
+    following = what_follows(plain, words[cardinal.behind - 1].end)
+    is_scaled = following.scale > 1 or following.half > 0
+    if cardinal.is_one and not is_scaled:
         return None
-    end = tokens[after_value - 1].end()
-    if after_value < len(tokens) and folded[after_value] in TIMES:
+    is_alone = cardinal.behind == index + 1 and not following.measure
+    if first.folded in AMBIGUOUS_NUMBERS and is_alone and not is_scaled:
         return None
-    after = what_follows(plain, end)
-    if is_one and not after.half and after.scale == 1:
-        return None
-    is_alone = after_value == index + 1 and not after.measure and after.scale == 1
-    if word in AMBIGUOUS_NUMBERS and is_alone:
-        return None
-    figure = value + after.half
-    step = after.half or step_of(f"{value:.15g}")
+    figure = cardinal.value + following.half
+    step = following.half or step_of(f"{cardinal.value:.15g}")
     return Number(
-        figure * after.scale,
+        figure * following.scale,
         figure,
-        after.measure,
-        step * after.scale,
+        following.measure,
+        step * following.scale,
         is_word=True,
-        sign=sign_of(plain, start, start),
-        start=start,
-        end=after.end,
+        sign=sign_of(plain, first.start, first.start),
+        start=first.start,
+        end=following.end,
     )
 
 
-def _cardinal_at(
-    plain: str, tokens: list[re.Match[str]], folded: list[str], index: int
-) -> tuple[float, int]:
-    """Return the number that words from an index on make together, such as "two hundred and
-    fifty", and the index behind them; 0 if the first word is no number.
+def _at(words: list[_Word], index: int) -> _Word:
+    """Return the word at an index; an empty one at the end."""
+    return words[index] if index < len(words) else _NOTHING
 
-    Larger scales than a hundred are left to `after`.
-    """
-    value = NUMBER_WORDS.get(folded[index], 0.0)
-    index += 1
+
+def _cardinal_at(words: list[_Word], index: int) -> _Cardinal:
+    """Return the number that words from an index on make together, such as "two hundred and
+    fifty"; larger scales than a hundred are left to `what_follows`."""
+    value = NUMBER_WORDS.get(words[index].folded, 0.0)
     if not value:
-        return 0.0, index
-    while index < len(tokens) and _are_adjacent(plain, tokens[index - 1], tokens[index]):
-        following = index
-        if folded[index] in JOINTS:
-            following += 1
-            if following >= len(tokens):
-                break
-            if not _are_adjacent(plain, tokens[index], tokens[following]):
-                break
-        added = NUMBER_WORDS.get(folded[following], 0.0)
-        continues_hundreds = value >= 100 and value % 100 == 0 and 0 < added < 100
-        # In French, 70 and 90 are 60 and 80 with 10.
+        if words[index].folded in ONES:
+            return _Cardinal(1.0, index + 1, is_one=True)
+        return _Cardinal(0.0, index)
+    index += 1
+    while _at(words, index).is_next:
+        is_joined = words[index].folded in JOINTS
+        following = _at(words, index + 1 if is_joined else index)
+        added = NUMBER_WORDS.get(following.folded, 0.0) if following.is_next else 0.0
+        # In French, 80 is four twenties, and 70 and 90 are 60 and 80 with 10.
+        is_factor = (added == _HUNDRED and value < 10) or (value, added) == (4, 20)
         most = 20 if value in (60, 80) else 10
-        continues_tens = value % 100 >= 20 and value % 10 == 0 and 0 < added < most
-        is_factor = value < 10 and following == index
-        if is_factor and (added == 100 or (value, added) == (4, 20)):
+        adds_to_hundreds = value % _HUNDRED == 0 and added < _HUNDRED
+        adds_to_tens = value % _HUNDRED >= 20 and value % 10 == 0 and added < most
+        if is_factor and not is_joined:
             value *= added
-        elif continues_hundreds or continues_tens:
+        elif added and (adds_to_hundreds or adds_to_tens):
             value += added
         else:
             break
-        index = following + 1
-    return value, index
+        index += 2 if is_joined else 1
+    return _Cardinal(value, index)
 
 
-def _are_adjacent(plain: str, token: re.Match[str], following: re.Match[str]) -> bool:
-    """Whether only a space or hyphen separates two words."""
-    return plain[token.end() : following.start()] in (" ", "-")
+def _fraction_at(plain: str, words: list[_Word], numerator: _Cardinal) -> Number | None:
+    """Return the fraction whose denominator follows its numerator; None if there is none.
 
-
-def _fraction_at(
-    plain: str,
-    tokens: list[re.Match[str]],
-    folded: list[str],
-    index: int,
-    numerator: float,
-    is_one: bool,
-) -> Number | None:
-    """Return the fraction whose denominator is the word at an index; None if it is none.
-
-    `numerator` is the number before it, 0 for none; `is_one` says whether that is "a" or "one".
+    A numerator of 0 stands for none: half of it.
     """
-    word = folded[index]
-    before = index - 1 if numerator else index
-    if before > 0 and folded[before - 1] in ORDINALS and not numerator:
+    index = numerator.behind
+    word = _at(words, index)
+    denominator = DENOMINATORS.get(word.folded, 2.0 if word.folded in HALVES else 0.0)
+    if not denominator or (numerator.value and not word.is_next):
+        return None
+    if not numerator.value and index and words[index - 1].folded in ORDINALS:
         # The first half, the third quarter.
         return None
-    denominator = DENOMINATORS.get(word, 2.0 if word in HALVES else 0.0)
-    if not denominator:
+    may_be_ordinal = word.folded in ORDINAL_FRACTIONS
+    if may_be_ordinal and _is_ordinal(plain, words, numerator):
         return None
-    end = tokens[index].end()
-    following = folded[index + 1] if index + 1 < len(tokens) else ""
-    if following and not _are_adjacent(plain, tokens[index], tokens[index + 1]):
-        following = ""
-    if word in ORDINAL_FRACTIONS:
-        is_followed = following and following not in STOP_WORDS and following not in OF_WORDS
-        if not numerator or (is_one and is_followed):
-            return None
-        if is_one and _ends_with_amount(plain, tokens[index - 1].start()):
-            # 300 a quarter.
-            return None
-    count = numerator or 1.0
-    whole = _whole_at(plain, end, word in HALVES)
-    if denominator == 4 and word in ORDINAL_FRACTIONS:
-        is_period = math.gcd(int(count), 4) > 1 or (whole and whole.measure == "year")
-        if is_period:
-            # Two quarters are half a year, but nobody says so of other things.
-            return Number(count, count, is_word=True, start=end, end=end)
+
+    count = numerator.value or 1.0
     share = count / denominator
+    whole = _whole_at(plain, word.end, word.folded in HALVES)
+    if may_be_ordinal and denominator == _QUARTERS:
+        # Two quarters are periods: nobody calls half of a thing so.
+        is_reducible = math.gcd(int(count), _QUARTERS) > 1
+        if is_reducible or (whole and whole.measure == "year"):
+            return Number(count, count, is_word=True, end=word.end)
     if whole:
-        step = 2 * ABOUT * share * whole.scale
-        measure = whole.measure
-        return Number(share * whole.scale, share, measure, step, is_word=True, end=whole.end)
-    if word not in DENOMINATORS:
+        value = share * whole.scale
+        return Number(value, share, whole.measure, 2 * ABOUT * value, is_word=True, end=whole.end)
+    if word.folded not in DENOMINATORS:
         return None
     percent = 100 * share
-    return Number(percent, percent, "%", 2 * ABOUT * percent, is_word=True, is_share=True, end=end)
+    step = 2 * ABOUT * percent
+    return Number(percent, percent, "%", step, is_word=True, is_share=True, end=word.end)
 
 
-def _ends_with_amount(plain: str, end: int) -> bool:
-    """Whether the text before an offset ends with a number, perhaps with a unit."""
-    return re.search(r"\d\W*(?:[^\W\d_]{1,3}\W*)?$", plain[max(0, end - 12) : end]) is not None
+def _is_ordinal(plain: str, words: list[_Word], numerator: _Cardinal) -> bool:
+    """Whether a word such as "third" behind a numerator is an ordinal or a period.
+
+    A third of it is a fraction; a third party and 300 a quarter are none.
+    """
+    if not numerator.value:
+        return True
+    if not numerator.is_one:
+        return False
+    start = words[numerator.behind - 1].start
+    if _AMOUNT_BEFORE.search(plain, max(0, start - _LONGEST_AMOUNT), start):
+        return True
+    following = _at(words, numerator.behind + 1)
+    is_function_word = following.folded in STOP_WORDS or following.folded in OF_WORDS
+    return following.is_next and not is_function_word
 
 
 def _whole_at(plain: str, end: int, is_half: bool) -> Following | None:
@@ -189,20 +202,23 @@ def _whole_at(plain: str, end: int, is_half: bool) -> Following | None:
     None if it is a part of something else. "Half" needs no "of" and no article.
     """
     start = gap(plain, end)
-    has_article = False
-    for _ in range(2):
+    article = ""
+    for _ in range(_MOST_OF_WORDS):
         word = WORD.match(plain, start)
         if not word or word[0].casefold() not in OF_WORDS:
             break
-        has_article = word[0].casefold() in ONES or word[0].casefold() == "the"
+        article = word[0].casefold()
         start = gap(plain, word.end())
-    if not has_article and not is_half:
+    if article not in (*ONES, "the") and not is_half:
         return None
     scale, scale_end = scale_at(plain, start, is_money=False, has_comma=False)
-    measure, measure_end = measure_at(plain, scale_end, has_scale=True) if scale > 1 else ("", 0)
-    if scale == 1:
-        unit = unit_at(plain, start)
-        if not unit or unit[0] in CURRENCY_NAMES or plain.startswith("'", unit[1]):
-            return None
-        return Following(0, 1, unit[0], unit[1])
-    return Following(0, scale, measure, measure_end or scale_end)
+    if scale > 1:
+        measure, measure_end = measure_at(plain, scale_end, has_scale=True)
+        return Following(0, scale, measure, measure_end if measure else scale_end)
+    unit = unit_at(plain, start)
+    if not unit or unit[0] in CURRENCY_NAMES or plain.startswith("'", unit[1]):
+        return None
+    if article == "the" and unit[0] != "year":
+        # Half of the hours.
+        return None
+    return Following(0, 1, *unit)

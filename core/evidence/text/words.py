@@ -40,6 +40,14 @@ _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 _UNSPACED_TEXT = rf"[{UNSPACED}][{UNSPACED}MARKS]*"
 _MARKED = (0x300, 0xFE30)
 """Code points between which all combining marks are."""
+_GROUPED_DIGITS = re.compile(
+    r"(?<![\d.,'’])\d{1,3}"
+    r"(?:([.,'’\u00a0\u2009\u202f])\d{3}(?:\1\d{3})*(?!\1?\d)|(?:,\d\d)+,\d{3}(?!\d))"
+)
+"""Digits with grouping, such as 1,250 or 4,50,000; three digits behind a single point may also be
+decimals, in texts and questions alike."""
+_SEPARATORS = re.compile(r"\D")
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 QUOTED = re.compile(r'(?:(?<!\d)"|[“„«《「])([^"“”„«»《》「」]{2,80})["”»》」]')
 """A phrase in quotation marks; group 1 is the phrase."""
@@ -211,10 +219,13 @@ def is_unspaced(word: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return the text in lower case, without underscores and with variants of letters unified."""
+    """Return the text in lower case, without underscores and digit grouping, and with variants of
+    letters and digits unified."""
+    ungrouped = _GROUPED_DIGITS.sub(lambda found: _SEPARATORS.sub("", found[0]), text)
     if text.isascii():
-        return text.lower().replace("_", " ")
-    return unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
+        return ungrouped.lower().replace("_", " ")
+    plain = unicodedata.normalize("NFKC", ungrouped).casefold().replace("_", " ")
+    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), plain)
 
 
 def _words(plain: str) -> list[str]:
