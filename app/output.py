@@ -39,8 +39,8 @@ def run_markdown(stored: StoredRun) -> str:
 
 
 def run_json(stored: StoredRun) -> str:
-    """Return a whole run as JSON: what `report_json` returns, and plan, steps, research and
-    audit."""
+    """Return a whole run as JSON: what `report_json` returns, and plan, steps, research, audit and
+    verdicts."""
     state = stored.state
     steps = list[dict[str, Any]]()
     for step in state.steps:
@@ -63,8 +63,12 @@ def run_json(stored: StoredRun) -> str:
         for claim in state.report.claims:
             sentence = state.report.text[claim.start : claim.end]
             claims.append({"sentence": sentence, **claim.model_dump(mode="json")})
-        audit = state.report.audit.model_dump(mode="json")
-        data.update(clean_nested({"audit": audit, "claims": claims}))
+        checked = {
+            "audit": state.report.audit.model_dump(mode="json"),
+            "claims": claims,
+            "verdicts": [verdict.model_dump(mode="json") for verdict in state.report.verdicts],
+        }
+        data.update(clean_nested(checked))
     return json.dumps(data, ensure_ascii=False, indent=2)
 
 
