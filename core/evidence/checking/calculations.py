@@ -71,15 +71,20 @@ def premises_in(text: str, origin: InputOrigin, source: str = "") -> list[Premis
     """
     premises = list[Premise]()
     for number in [*numbers_in(text), *fractions_in(text)]:
-        if number.is_name:
-            continue
-        values = [*number.readings, number.figure]
-        if number.measure == "%":
-            share = number.value * _PERCENT
-            values += [share, 1 - share, 1 + share]
-        for value in dict.fromkeys(values):
-            premises.append(Premise(value, origin, number.measure, source))
+        if not number.is_name:
+            premises += _premises_of(number, number.readings, origin, source)
     return premises
+
+
+def _premises_of(
+    number: Number, readings: Iterable[float], origin: InputOrigin, source: str = ""
+) -> list[Premise]:
+    """Return a number, which may have several readings, as premises (see `premises_in`)."""
+    values = [*readings, number.figure]
+    if number.measure == "%":
+        share = number.value * _PERCENT
+        values += [share, 1 - share, 1 + share]
+    return [Premise(value, origin, number.measure, source) for value in dict.fromkeys(values)]
 
 
 class Calculated(NamedTuple):
@@ -147,27 +152,24 @@ def calculated(
         if not values:
             # What follows from constants alone, such as the days of two weeks, proves nothing.
             known += [Premise(value, "constant") for value in of_constants]
-            if attempts[0].unknown:
-                unknown.setdefault(
-                    attempts[0].unknown, f"{attempts[0].unknown} in `{line.strip()}`"
-                )
+            missing = attempts[0].unknown
+            if missing:
+                unknown.setdefault(missing, f"{missing} in `{line.strip()}`")
             continue
+        written = written.strip()
         rounded = _rounded_rightly(written, values)
-        results += values
-        known += [Premise(value, "calculation") for value in values]
-        for number in rounded:
-            results.append(number.value)
-            known += premises_in(written, "calculation")
-        calculations.append(
-            Calculation(
-                name=name,
-                formula=formula,
-                inputs=tuple(premise.as_input for premise in inputs),
-                value=values[0],
-                result=written.strip(),
-                is_rounded=bool(rounded),
-            )
+        calculation = Calculation(
+            name=name,
+            formula=formula,
+            inputs=tuple(premise.as_input for premise in inputs),
+            value=_value_of(written, values),
+            result=written,
+            is_rounded=bool(rounded),
         )
+        calculations.append(calculation)
+        results += [*values, *(number.value for number in rounded)]
+        known += [Premise(value, "calculation") for value in values]
+        known += results_as_premises(calculation)
     return Calculated(tuple(calculations), tuple(results), tuple(unknown.values()))
 
 
@@ -175,8 +177,8 @@ def results_as_premises(calculation: Calculation) -> list[Premise]:
     """Return the result of a calculation as premises of others: exact, and as written if it is
     rounded rightly."""
     premises = [Premise(calculation.value, "calculation")]
-    if calculation.is_rounded:
-        premises += premises_in(calculation.result, "calculation")
+    for number in _rounded_rightly(calculation.result, [calculation.value]):
+        premises += _premises_of(number, [number.value], "calculation")
     return premises
 
 
@@ -256,6 +258,9 @@ class _Attempt:
         """Return a number of the formula for Python, and note where it comes from."""
         for value in number.readings:
             premise = self._premise(value)
+            if premise is None and number.measure == "%":
+                # 96 % is the 0.96 that a discount of 4 % leaves.
+                premise = self._premise(value * _PERCENT)
             if premise is None and is_constant(value):
                 premise = Premise(value, "constant", number.measure)
             if premise is not None:
@@ -283,6 +288,14 @@ def _rounded_rightly(written: str, values: Sequence[float]) -> list[Number]:
     for number in numbers_in(written)[:1]:
         rounded += [reading for reading in _readings(number) if follows(reading, values)]
     return rounded
+
+
+def _value_of(written: str, values: Sequence[float]) -> float:
+    """Return the one of these values that a result as written rounds; the first if none is."""
+    for value in values:
+        if _rounded_rightly(written, [value]):
+            return value
+    return values[0]
 
 
 def _items(line: str) -> list[str]:
