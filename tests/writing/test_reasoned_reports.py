@@ -84,6 +84,8 @@ def judge(verdicts: Verdicts, grade: str = "reasoning") -> ScriptedChatModel:
     def answer(messages: list[Any], _: Any) -> Any:
         units, passages = units_shown(messages[-1].text)
         is_trial = units[0]["says"] == QUOTATIONS[0].says
+        if is_trial and grade == "silent":
+            return "I cannot say."
         handed_in = list[dict[str, Any]]()
         for number, unit in enumerate(units):
             given = verdict_on(unit["says"])
@@ -221,17 +223,43 @@ async def test_advice_with_numbers_of_its_own_is_never_marked_in_a_run(tmp_path:
     assert len(run.calls("writer")) == 1
 
 
-async def test_advice_that_rests_on_something_false_is_corrected() -> None:
-    wrong = "As the warranty runs for five years, order 50 pumps at first [1]."
-    right = wrong.replace("five", "ten")
-    judged = await checked(
-        wrong,
-        {"five years": said("contradicted", WARRANTY, right=right.replace(" [1]", "")),
-         "ten years": ADVICE},
-        rewritten(right),
-    )  # fmt: skip
-    assert judged.report.text == right
-    assert judged.verdict("five").shown == "corrected"
+@pytest.mark.parametrize(
+    ("wrong", "right", "words"),
+    [
+        (
+            "As the warranty runs for five years, order 50 pumps at first [1].",
+            "As the warranty runs for ten years, order 50 pumps at first [1].",
+            WARRANTY,
+        ),
+        (
+            "Since 460 tenants were asked, ask 50 more by May [2].",
+            "Since 640 tenants were asked, ask 50 more by May [2].",
+            CONTENT,
+        ),
+        (
+            "With your 800 homes, begin with 40 to 60.",
+            "With your 900 homes, begin with 40 to 60.",
+            "We own 900 homes",
+        ),
+        (
+            "As Mr Orr wants no pilot, order for all homes at once [2].",
+            "As Mr Orr wants a pilot, begin with 50 homes [2].",
+            PILOT,
+        ),
+    ],
+)
+async def test_advice_that_rests_on_something_false_is_corrected_or_marked(
+    wrong: str, right: str, words: str
+) -> None:
+    plain = right.partition(" [")[0].rstrip(".")
+    verdicts = {
+        wrong.partition(" [")[0].rstrip("."): said("contradicted", words, right=f"{plain}."),
+        plain: ADVICE,
+    }
+    marked = await checked(wrong, verdicts)
+    assert (marked.report.text, marked.audit.marked) == (wrong + MARK, 1)
+    corrected = await checked(wrong, verdicts, rewritten(right))
+    assert (corrected.report.text, corrected.audit.corrected) == (right, 1)
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -270,22 +298,37 @@ async def test_the_result_of_one_statement_serves_the_calculation_of_another(ord
     assert alone.verdict("Less").shown == "not_verified"
 
 
-async def test_the_second_look_shows_what_was_quoted_and_says_in_words_what_is_missing() -> None:
-    annex = "The annex of Hallam names seventeen exceptions for cellars."
+ANNEX = "The annex of Hallam names seventeen exceptions for cellars."
+DEEP = "| Cellars | 0.9 | 17 |"
+
+
+@pytest.mark.parametrize(
+    ("words", "calculations", "number", "missing"),
+    [
+        (ANNEX, ["0.9 * 17 = 957"], 1, "957 euros: this follows from nothing given."),
+        (ANNEX, ["900 + 57 = 957"], 2, "these are no such numbers: 57 in `900 + 57 = 957`"),
+        (DEEP, [], 1, "write the calculation from numbers in the passages, the request"),
+        (f"{ANNEX}\nIt says 957 euros.", [], 2, "957 euros: this follows from nothing given."),
+    ],
+)
+async def test_the_second_look_shows_what_was_quoted_and_says_in_words_what_is_missing(
+    words: str, calculations: list[str], number: int, missing: str
+) -> None:
     filler = "\n\n".join(
         f"In {year} the price of a heat pump rose again, said Hallam." * 8
         for year in range(1900, 1980)
     )
-    statement = "Of the price of a heat pump, Hallam keeps 957 euros [1]."
-    sources = {1: SourceDocument("Offer", f"{filler}\n\n{annex}\n\n{filler}")}
-    judged = await checked(
-        statement, {"Of the price": supported(annex, "0.9 * 17 = 957")}, sources=sources
-    )
+    quoted = words.partition("\n")[0]
+    texts = {1: filler, 2: filler.replace("price", "cost")}
+    texts[number] = f"{filler}\n\n{quoted}\n\n{filler}"
+    statement = "Of the price of a heat pump, Hallam keeps 957 euros [1][2]."
+    sources = {key: SourceDocument(f"Offer {key}", text) for key, text in texts.items()}
+    verdicts = {"Of the price": supported(words, *calculations)}
+    judged = await checked(statement, verdicts, sources=sources)
     first, second = (asked.messages[-1].text for asked in judged.verifier.calls)
-    assert annex not in first and annex in second
+    assert quoted not in first and quoted in second
     [unit], _ = units_shown(second)
-    assert unit["not_proved"].startswith("957 euros: this follows from nothing given.")
-    assert "0.9 in `0.9 * 17 = 957`" in unit["not_proved"]
+    assert missing in unit["not_proved"]
     assert judged.verdict("Of the price").shown == "not_verified"
 
 
@@ -477,6 +520,7 @@ async def test_a_correction_that_takes_its_antecedent_from_the_next_sentence_is_
     assert judged.verdict("He wants").shown == "supported"
 
 
+@pytest.mark.parametrize("grade", ["unsound", "silent"])
 @pytest.mark.parametrize(
     ("statement", "is_marked"),
     [
@@ -489,10 +533,10 @@ async def test_a_correction_that_takes_its_antecedent_from_the_next_sentence_is_
     ],
 )
 async def test_after_a_failed_trial_only_figures_and_quotations_in_no_source_are_marked(
-    tmp_path: Path, statement: str, is_marked: bool
+    tmp_path: Path, statement: str, is_marked: bool, grade: str
 ) -> None:
     judged = await checked(
-        statement, {}, rewritten(""), grade="unsound", trust_verifier=False, data_dir=tmp_path
+        statement, {}, rewritten(""), grade=grade, trust_verifier=False, data_dir=tmp_path
     )
     assert (MARK in judged.report.text) == is_marked
     assert judged.audit.judge_grade == "unsound"
