@@ -134,41 +134,18 @@ def calculated(
     calculations = list[Calculation]()
     results = list[float]()
     unknown = dict[str, str]()
-    for line in lines:
-        formula, _, written = line[:_LONGEST_CALCULATION].partition("=")
-        formula = formula.strip(" :")
-        # In 60 % of 48, a percentage is a share; in 60 % - 40 %, it is a number.
-        attempts = [_Attempt(formula, percent, known) for percent in (_PERCENT, 1.0)]
-        values = list[float]()
-        of_constants = list[float]()
-        for attempt in attempts:
-            if attempt.result is not None:
-                target = values if attempt.has_premise else of_constants
-                target.append(attempt.result)
-        inputs = attempts[0].inputs
-        if not values and _counts_named_items(formula, is_named):
-            values = [float(len(_items(formula)))]
-            inputs = []
-        if not values:
-            # What follows from constants alone, such as the days of two weeks, proves nothing.
-            known += [Premise(value, "constant") for value in of_constants]
-            missing = attempts[0].unknown
-            if missing:
-                unknown.setdefault(missing, f"{missing} in `{line.strip()}`")
+    for text in lines:
+        line = _Line(text, known, is_named)
+        if not line.values:
+            known += [Premise(value, "constant") for value in line.of_constants]
+            if line.unknown:
+                unknown.setdefault(line.unknown, f"{line.unknown} in `{text.strip()}`")
             continue
-        written = written.strip()
-        rounded = _rounded_rightly(written, values)
-        calculation = Calculation(
-            name=name,
-            formula=formula,
-            inputs=tuple(premise.as_input for premise in inputs),
-            value=_value_of(written, values),
-            result=written,
-            is_rounded=bool(rounded),
-        )
+        calculation = line.record(name)
         calculations.append(calculation)
-        results += [*values, *(number.value for number in rounded)]
-        known += [Premise(value, "calculation") for value in values]
+        results += line.values
+        results += [number.value for number in line.rounded]
+        known += [Premise(value, "calculation") for value in line.values]
         known += results_as_premises(calculation)
     return Calculated(tuple(calculations), tuple(results), tuple(unknown.values()))
 
@@ -209,6 +186,59 @@ def follows(number: Number, results: Iterable[float]) -> bool:
         if any(abs(value - abs(target)) <= tolerance for value in values):
             return True
     return False
+
+
+class _Line:
+    """A line of a model's arithmetic, calculated again."""
+
+    def __init__(
+        self, text: str, known: Sequence[Premise], is_named: Callable[[str], bool]
+    ) -> None:
+        """`known` are the premises; `is_named` as in `calculated`."""
+        formula, _, written = text[:_LONGEST_CALCULATION].partition("=")
+        self.formula = formula.strip(" :")
+        self.written = written.strip()
+        """Its result as the model wrote it; empty if it wrote none."""
+        # In 60 % of 48, a percentage is a share; in 60 % - 40 %, it is a number.
+        with_shares = _Attempt(self.formula, _PERCENT, known)
+        with_numbers = _Attempt(self.formula, 1.0, known)
+        self.inputs: Sequence[Premise] = with_shares.inputs
+        """Its premises and constants."""
+        self.unknown = with_shares.unknown
+        """Its first number that is neither, as written; empty if there is none."""
+        self.values = list[float]()
+        """Its results in both readings; empty if one of its numbers is unknown, or if it is no
+        arithmetic and no count."""
+        self.of_constants = list[float]()
+        """Its results if it has no premise, such as the days of two weeks: they prove nothing."""
+        for attempt in (with_shares, with_numbers):
+            if attempt.result is not None:
+                target = self.values if attempt.has_premise else self.of_constants
+                target.append(attempt.result)
+        if not self.values and _counts_named_items(self.formula, is_named):
+            self.values = [float(len(_items(self.formula)))]
+            self.inputs = ()
+
+    @property
+    def rounded(self) -> list[Number]:
+        """Its result as written, if it is one of the values, rounded (see `_rounded_rightly`)."""
+        return _rounded_rightly(self.written, self.values)
+
+    def record(self, name: str) -> Calculation:
+        """Return its record; `name` is the statement that rests on it."""
+        value = self.values[0]
+        for other in self.values:
+            if _rounded_rightly(self.written, [other]):
+                value = other
+                break
+        return Calculation(
+            name=name,
+            formula=self.formula,
+            inputs=tuple(premise.as_input for premise in self.inputs),
+            value=value,
+            result=self.written,
+            is_rounded=bool(self.rounded),
+        )
 
 
 class _Attempt:
@@ -288,14 +318,6 @@ def _rounded_rightly(written: str, values: Sequence[float]) -> list[Number]:
     for number in numbers_in(written)[:1]:
         rounded += [reading for reading in _readings(number) if follows(reading, values)]
     return rounded
-
-
-def _value_of(written: str, values: Sequence[float]) -> float:
-    """Return the one of these values that a result as written rounds; the first if none is."""
-    for value in values:
-        if _rounded_rightly(written, [value]):
-            return value
-    return values[0]
 
 
 def _items(line: str) -> list[str]:

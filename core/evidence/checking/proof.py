@@ -276,56 +276,81 @@ def doubt_about(
     words (two studies) and numbers that the unit supposes need no evidence.
     """
     claim = unit.raw_words if unit.kind == "cell" else _NUMBERED.sub("", unit.text)
-    is_prose = unit.kind not in ("head", "label", "cell")
     wide = f"{evidence} {around}"
     measures = _measures_given(unit, claim, wide)
     given = _Evidence(evidence, around, measures, texts)
+    looked_up = _look_up(unit, claim, given, results, _values(supposed))
+    if looked_up.missing:
+        return _doubt_about_figures(looked_up.missing, results)
+    if looked_up.in_words:
+        return Doubt("words", _not_in_words(looked_up.in_words[0]))
+    if months_in(claim) - months_in(wide):
+        return Doubt("words", "its month is not in those words")
+    if looked_up.is_calculated or (_is_prose(unit) and not looked_up.has_quantity):
+        # A calculation may change the unit of measure; "daily operation" states no quantity.
+        return None
+    if measures_alone_in(claim) - measures or _has_other_rate(claim, wide):
+        return Doubt("words", "its unit of measure is not in those words")
+    return None
+
+
+class _LookedUp(NamedTuple):
+    """How the numbers of a unit are proved."""
+
+    missing: Sequence[Number]
+    """The figures that nothing proves."""
+    in_words: Sequence[Number]
+    """The zeros, and the numbers and fractions in words, that nothing proves: whether nothing is
+    there, and what such a number counts, is a matter of language."""
+    is_calculated: bool
+    """Whether some follow from calculations."""
+    has_quantity: bool
+    """Whether it has a number outside dates that needs evidence."""
+
+
+def _look_up(
+    unit: ReportUnit, claim: str, given: _Evidence, results: Calculated, free: Collection[float]
+) -> _LookedUp:
+    """Look the numbers of a unit up in its evidence and in results of calculations.
+
+    `claim` are its words; numbers with a value in `free` need no evidence.
+    """
     own_context = f"{unit.text} {unit.around}"
     dates = [range(date.start, date.end) for date in dates_in(claim)]
     is_percent = unit.kind == "cell" and "%" in measures_in(unit.text)
-    free = _values(supposed)
-
-    has_figures = False
-    is_calculated = False
     missing = list[Number]()
     in_words = list[Number]()
+    is_calculated = False
+    has_quantity = False
     for number in numbers_in(claim):
-        if (is_prose and number.is_count) or number.value in free:
+        if (_is_prose(unit) and number.is_count) or number.value in free:
             continue
         # "The prices in euros of 3 May 2026" states no quantity.
-        has_figures = has_figures or not any(number.start in date for date in dates)
+        has_quantity = has_quantity or not any(number.start in date for date in dates)
         if given.has(number, own_context):
             continue
         wanted = number._replace(measure="%") if is_percent else number
         if results.leads_to(wanted) or (number.is_word and results.divides_into(number)):
             is_calculated = True
         elif number.is_word or not number.value:
-            # Whether nothing is there, and what a number in words counts, is a matter of language.
             in_words.append(number)
         else:
             missing.append(number)
-    if missing:
-        return _doubt_about_figures(missing, results)
-    if unit.kind != "head":
-        # In a table header, "half" names a quantity, such as half a year.
-        for fraction in fractions_in(claim):
-            if given.has_fraction(fraction):
-                continue
-            if results.leads_to(fraction) or results.divides_into(fraction):
-                is_calculated = True
-            else:
-                in_words.append(fraction)
-    if in_words:
-        return Doubt("words", _not_in_words(in_words[0]))
+    # In a table header, "half" names a quantity, such as half a year.
+    fractions = fractions_in(claim) if unit.kind != "head" else []
+    for fraction in fractions:
+        if given.has_fraction(fraction):
+            continue
+        if results.leads_to(fraction) or results.divides_into(fraction):
+            is_calculated = True
+        else:
+            in_words.append(fraction)
+    return _LookedUp(missing, in_words, is_calculated, has_quantity)
 
-    if months_in(claim) - months_in(wide):
-        return Doubt("words", "its month is not in those words")
-    if is_calculated or (is_prose and not has_figures):
-        # A calculation may change the unit of measure; "daily operation" states no quantity.
-        return None
-    if measures_alone_in(claim) - measures or _has_other_rate(claim, wide):
-        return Doubt("words", "its unit of measure is not in those words")
-    return None
+
+def _is_prose(unit: ReportUnit) -> bool:
+    """Whether a unit is no part of a table."""
+    return unit.kind not in ("head", "label", "cell")
 
 
 def _not_in_words(number: Number) -> str:
