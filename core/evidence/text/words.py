@@ -147,13 +147,15 @@ def sure_month_names() -> frozenset[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Split a text into lower-case words without accents and possessive endings.
+    """Split a text into lower-case words without accents and possessive endings, with digits of any
+    script as 0 to 9.
 
     Text in unspaced scripts (see `UNSPACED`) gives each pair of neighbouring characters instead.
     """
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
         return _ASCII_TOKEN.findall(plain)
+    plain = _with_ascii_digits(plain)
     words = list[str]()
     for run in _token().findall(plain):
         if run.isascii():
@@ -225,7 +227,12 @@ def _plain(text: str) -> str:
     if text.isascii():
         return ungrouped.lower().replace("_", " ")
     plain = unicodedata.normalize("NFKC", ungrouped).casefold().replace("_", " ")
-    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), plain)
+    return _with_ascii_digits(plain)
+
+
+def _with_ascii_digits(text: str) -> str:
+    """Return a text with the digits of all scripts as 0 to 9."""
+    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
 
 
 def _words(plain: str) -> list[str]:
