@@ -144,8 +144,10 @@ def calculated(
         calculation = line.record(name)
         calculations.append(calculation)
         results += line.values
-        results += [number.value for number in line.rounded]
-        known += [Premise(value, "calculation") for value in line.values]
+        for value in line.values:
+            known.append(Premise(value, "calculation"))
+        for number in line.rounded:
+            results.append(number.value)
         known += results_as_premises(calculation)
     return Calculated(tuple(calculations), tuple(results), tuple(unknown.values()))
 

@@ -162,7 +162,9 @@ def prove(
     evidence = [*quoted.elsewhere]
     around = list[str]()
     texts = list[SourceText]()
-    inputs = [Premise(value, "supposed") for value in _values(answer.supposed)]
+    inputs = list[Premise]()
+    for value in _values(answer.supposed):
+        inputs.append(Premise(value, "supposed"))
     for passage in quoted.passages:
         known = sources[passage.source]
         words = f"{passage.words} {passage.above} {known.about}"
@@ -316,7 +318,9 @@ def _look_up(
     `claim` are its words; numbers with a value in `free` need no evidence.
     """
     own_context = f"{unit.text} {unit.around}"
-    dates = [range(date.start, date.end) for date in dates_in(claim)]
+    in_dates = set[int]()
+    for date in dates_in(claim):
+        in_dates.update(range(date.start, date.end))
     is_percent = unit.kind == "cell" and "%" in measures_in(unit.text)
     missing = list[Number]()
     in_words = list[Number]()
@@ -326,7 +330,7 @@ def _look_up(
         if (_is_prose(unit) and number.is_count) or number.value in free:
             continue
         # "The prices in euros of 3 May 2026" states no quantity.
-        has_quantity = has_quantity or not any(number.start in date for date in dates)
+        has_quantity = has_quantity or number.start not in in_dates
         if given.has(number, own_context):
             continue
         wanted = number._replace(measure="%") if is_percent else number
