@@ -85,7 +85,12 @@ class CheckedStatement(NamedTuple):
     sources: tuple[int, ...]
     """Numbers of the cited sources."""
     passage: str
-    """The passage that the verdict is based on; empty if there is none."""
+    """The words that the verdict is based on, of sources or of the request; empty if there are
+    none."""
+    after: str = ""
+    """If it was corrected: what it says now; empty if it was taken out."""
+    reason: str = ""
+    """If it was corrected: why."""
 
 
 class CheckedFile(NamedTuple):
@@ -132,9 +137,14 @@ class CheckedFile(NamedTuple):
         if len(shown) > most:
             shown = sorted(shown, key=lambda statement: statement.outcome not in _WRONG)[:most]
         rows = ["| Statement | Verdict | Sources | Passage |", "|---|---|---|---|"]
-        for words, outcome, sources, passage in shown:
-            numbers = ", ".join(map(str, sources))
-            rows.append(f"| {_cell(words)} | {outcome} | {numbers} | {_cell(passage)} |")
+        for statement in shown:
+            numbers = ", ".join(map(str, statement.sources))
+            words = _cell(statement.words)
+            passage = statement.passage
+            if statement.outcome == "corrected":
+                words += f" → {_cell(statement.after) or '∅'}"
+                passage = statement.reason
+            rows.append(f"| {words} | {statement.outcome} | {numbers} | {_cell(passage)} |")
         return safe_text("\n".join(rows))
 
     def markdown(self) -> str:
@@ -206,7 +216,11 @@ async def check_file(
             continue
         outcome = _outcome(unit, verdict, sources=known, is_judged=is_judged)
         cited = tuple(map(int, unit.sources))
-        statements.append(CheckedStatement(verdict.text, outcome, cited, verdict.words))
+        statements.append(
+            CheckedStatement(
+                verdict.text, outcome, cited, verdict.words, verdict.after, verdict.reason
+            )
+        )
     read = list[Source]()
     unread = dict[int, str]()
     for key in keys.values():
