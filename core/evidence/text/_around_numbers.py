@@ -11,8 +11,11 @@ from ._number_tables import (
     CURRENCIES,
     CURRENCY_NAMES,
     FALLING,
+    GAINS,
+    JOINTS,
     LEVELS,
     LONG_SCALES,
+    LOSSES,
     MEASURES,
     MINUS,
     MONEY_SCALES,
@@ -32,6 +35,8 @@ _LONGEST_ABBREVIATION = 4
 """Maximum length of a scale that may be an abbreviation with a point, such as "Mlrd."."""
 _WORDS_OF_CHANGE = 4
 """Number of words before and after a number among which one states a rise or a fall."""
+_UNSPACED_WORDS = 8
+"""The same for scripts without spaces, in characters."""
 _NEAR = 60
 """Maximum distance of these words, in characters."""
 _LONGEST_BEFORE_BRACKET = 40
@@ -230,33 +235,32 @@ def account_bracket(plain: str, figure_start: int) -> re.Match[str] | None:
 def direction_of(plain: str, start: int, end: int) -> int:
     """Return -1 if words beside a number state a fall, 1 if they state a rise, else 0."""
     before = _BREAK.split(plain[max(0, start - _NEAR) : start])[-1]
-    words = [*WORD.finditer(before)][-_WORDS_OF_CHANGE:]
-    for word in reversed(words):
-        folded = word[0].casefold()
+    after = _BREAK.split(plain[end : end + _NEAR])[0]
+    nearest = list[str]()
+    for word in reversed(WORD.findall(before)[-_WORDS_OF_CHANGE:]):
+        folded = word.casefold()
         if folded in LEVELS:
             # It fell to 5: the number is where the change leads.
             return 0
-        if FALLING.fullmatch(folded):
-            return -1
-        if RISING.fullmatch(folded):
-            return 1
-    after = _BREAK.split(plain[end : end + _NEAR])[0]
-    for word in [*WORD.finditer(after)][:_WORDS_OF_CHANGE]:
-        folded = word[0].casefold()
-        if FALLING.fullmatch(folded):
-            return -1
-        if RISING.fullmatch(folded):
-            return 1
-    return _direction_unspaced(before[-8:], after[:8])
+        if folded in JOINTS:
+            break
+        nearest.append(folded)
+    nearest += map(str.casefold, WORD.findall(after)[:_WORDS_OF_CHANGE])
+    for rises, falls in ((RISING, FALLING), (GAINS, LOSSES)):
+        for word in nearest:
+            if falls.fullmatch(word):
+                return -1
+            if rises.fullmatch(word):
+                return 1
+    return _direction_unspaced(before[-_UNSPACED_WORDS:], after[:_UNSPACED_WORDS])
 
 
 def _direction_unspaced(before: str, after: str) -> int:
     """Return the same for text in a script without spaces."""
-    for near in (before, after):
-        falls = [found.end() for found in FALLING.finditer(near) if is_unspaced(found[0])]
-        rises = [found.end() for found in RISING.finditer(near) if is_unspaced(found[0])]
-        if falls and not rises:
-            return -1
-        if rises and not falls:
-            return 1
+    for rises, falls in ((RISING, FALLING), (GAINS, LOSSES)):
+        for near in (before, after):
+            falling = any(is_unspaced(word) for word in falls.findall(near))
+            rising = any(is_unspaced(word) for word in rises.findall(near))
+            if falling != rising:
+                return -1 if falling else 1
     return 0

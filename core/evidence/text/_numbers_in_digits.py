@@ -59,6 +59,7 @@ _YEARS = re.compile(r"(?<!\w)((?:19|20)(\d\d))([-/])(\d\d)(?!\w)")
 _CURRENCY_BEFORE = re.compile(
     r"([A-Za-z]{0,3}[$€£¥₹₽₩₺₴₪₫฿]|(?<![A-Za-z])[A-Z]{3}|(?<!\w)Rs\.?) ?[-+(]?$"
 )
+_YEAR_BEFORE = re.compile(r"(?<!\d)\d{4} -$")
 _WORD_BEFORE = re.compile(r"([^\W\d_][\w-]*) $")
 _JOINED_BEFORE = re.compile(r"[^\W\d_]\w*(?:-\w+)*-$")
 _PLAIN_FIGURE = re.compile(r"\d+(?:\.\d+)?")
@@ -234,7 +235,12 @@ def _completed(figure: _Figure, plain: str, is_arithmetic: bool) -> Number:
         start=start,
         end=end,
     )
-    return number if currency else _named(number, plain, figure.start)
+    if number.is_year and _YEAR_BEFORE.search(plain, max(0, start - 7), start):
+        # The dash belongs to a range.
+        return number._replace(sign=0)
+    if currency or number.is_year:
+        return number
+    return _named(number, plain, figure.start)
 
 
 def _rest(plain: str, following: Following) -> Number | None:
@@ -254,8 +260,6 @@ def _rest(plain: str, following: Following) -> Number | None:
 
 def _named(number: Number, plain: str, start: int) -> Number:
     """Return a number with the name to which it may belong: Route 7, LX-40."""
-    if number.is_year:
-        return number
     before = plain[max(0, start - _LONGEST_NAME) : start]
     joined = _JOINED_BEFORE.search(before)
     if joined and joined[0][0].isupper():
