@@ -20,12 +20,12 @@ from ._number_tables import (
     MINUS,
     MONEY_SCALES,
     OF_WORDS,
+    PLAIN_WORD,
     PLUS,
     PLUS_HALF,
     RATES,
     RISING,
     SCALES,
-    WORD,
     entry_at,
     gap,
 )
@@ -132,7 +132,7 @@ def scale_at(plain: str, end: int, is_money: bool, has_comma: bool) -> tuple[flo
 def _scale_of_currency(plain: str, start: int) -> tuple[float, int] | None:
     """Return the scale of a letter that is written together with a currency: M in MUSD."""
     letter = plain[start : start + 1]
-    word = WORD.match(plain, start)
+    word = PLAIN_WORD.match(plain, start)
     if not word or letter.casefold() not in SCALES or not word[0][1:2].isupper():
         return None
     currency = entry_at(CURRENCIES, plain, start + 1)
@@ -153,7 +153,7 @@ def measure_at(plain: str, end: int, has_scale: bool) -> tuple[str, int]:
     if plain.startswith('"', end) and plain[:end].rpartition("\n")[2].count('"') % 2 == 0:
         # Following a number, a mark that closes no quotation is an inch sign.
         return "inch", end + 1
-    word = WORD.match(plain, start)
+    word = PLAIN_WORD.match(plain, start)
     if not word or is_unspaced(word[0]):
         return "", end
     folded = word[0].casefold()
@@ -237,7 +237,7 @@ def direction_of(plain: str, start: int, end: int) -> int:
     before = _BREAK.split(plain[max(0, start - _NEAR) : start])[-1]
     after = _BREAK.split(plain[end : end + _NEAR])[0]
     nearest = list[str]()
-    for word in reversed(WORD.findall(before)[-_WORDS_OF_CHANGE:]):
+    for word in reversed(PLAIN_WORD.findall(before)[-_WORDS_OF_CHANGE:]):
         folded = word.casefold()
         if folded in LEVELS:
             # It fell to 5: the number is where the change leads.
@@ -245,7 +245,7 @@ def direction_of(plain: str, start: int, end: int) -> int:
         if folded in JOINTS:
             break
         nearest.append(folded)
-    nearest += map(str.casefold, WORD.findall(after)[:_WORDS_OF_CHANGE])
+    nearest += map(str.casefold, PLAIN_WORD.findall(after)[:_WORDS_OF_CHANGE])
     for rises, falls in ((RISING, FALLING), (GAINS, LOSSES)):
         for word in nearest:
             if falls.fullmatch(word):

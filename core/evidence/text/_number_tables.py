@@ -22,7 +22,9 @@ _SIGNS_OF_NUMBERS = UNIFORM_SIGNS | str.maketrans(
 )
 """The same for numbers; each character is replaced by one, so that offsets stay valid."""
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
-WORD = re.compile(r"°?[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0970-\u097f])*(?:[²³$]|\^[23](?!\d))?")
+PLAIN_WORD = re.compile(
+    r"°?[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0970-\u097f])*(?:[²³$]|\^[23](?!\d))?"
+)
 """A word, with the vowel signs of Devanagari, or a unit such as °C, m², m^2 or US$."""
 _MARK = re.compile(r"[^\w\s]")
 _WITHIN_ENTRIES = (" ", "-", "'", "x", "॰")
@@ -92,7 +94,7 @@ def _before(table: str) -> re.Pattern[str]:
     return re.compile(rf"(?:^|(?<=[\W{UNSPACED}]))(?:{words}) ?$", re.IGNORECASE)
 
 
-NUMBER_WORDS = _values("numbers")
+CARDINALS = _values("numbers")
 AMBIGUOUS_NUMBERS = _entries("ambiguous_numbers")
 ONES = _entries("ones")
 JOINTS = _entries("number_joints")
@@ -153,14 +155,14 @@ def entry_at(entries: WordTable[_Entry], plain: str, start: int) -> tuple[_Entry
             if words in entries:
                 return entries[words], start + len(words)
         return None
-    word = WORD.match(plain, start) or _MARK.match(plain, start)
+    word = PLAIN_WORD.match(plain, start) or _MARK.match(plain, start)
     if not word:
         return None
     if entries.first_words.isdisjoint((word[0], folded(word[0]))):
         return None
     ends = [word.end()]
     while len(ends) < _MOST_WORDS and plain[ends[-1] : ends[-1] + 1] in _WITHIN_ENTRIES:
-        following = WORD.match(plain, ends[-1] + 1)
+        following = PLAIN_WORD.match(plain, ends[-1] + 1)
         if not following:
             break
         ends.append(following.end())

@@ -77,7 +77,9 @@ class _Figure(NamedTuple):
     end: int
 
 
-def in_digits(plain: str, decimal: str = "", is_arithmetic: bool = False) -> Iterator[Number]:
+def numbers_in_digits(
+    plain: str, decimal: str = "", is_arithmetic: bool = False
+) -> Iterator[Number]:
     """Yield the numbers in digits of a uniform text.
 
     `decimal` is the decimal sign of its language, if that is known. In arithmetic, 2000-40 is no
@@ -104,7 +106,7 @@ def in_digits(plain: str, decimal: str = "", is_arithmetic: bool = False) -> Ite
 
 
 def figures_of(digits: str, decimal: str = "") -> list[str]:
-    """Return digits without grouping and with a decimal point (see `in_digits`).
+    """Return digits without grouping and with a decimal point (see `numbers_in_digits`).
 
     Several are returned for a list such as 5,10,15, and none for a version such as 1.2.3.
     """
