@@ -31,6 +31,7 @@ from ._number_tables import (
 )
 from .words import STOP_WORDS, is_unspaced, may_be_year
 
+_CAPITAL_SCALES = "KM"
 _LONGEST_ABBREVIATION = 4
 """Maximum length of a scale that may be an abbreviation with a point, such as "Mlrd."."""
 _WORDS_OF_CHANGE = 4
@@ -95,7 +96,9 @@ def _half_at(plain: str, end: int) -> tuple[float, int]:
     return entry or (0.0, end)
 
 
-def scale_at(plain: str, end: int, is_money: bool, has_comma: bool) -> tuple[float, int]:
+def scale_at(
+    plain: str, end: int, is_money: bool = False, has_comma: bool = False
+) -> tuple[float, int]:
     """Return the product of the scale words that follow, and the offset of their end."""
     factor = 1.0
     while True:
@@ -104,29 +107,40 @@ def scale_at(plain: str, end: int, is_money: bool, has_comma: bool) -> tuple[flo
         if not entry:
             return factor, end
         value, word_end = entry
-        measure = entry_at(MEASURES, plain, start)
-        if measure and measure[1] > word_end:
+        is_direct = start == end or factor > 1
+        may_be_letter = is_money and factor == 1
+        if not _is_scale(plain, start, word_end, is_direct, may_be_letter):
             return factor, end
-        word = plain[start:word_end]
-        is_letter = len(word) == 1 and word.isascii()
-        is_short = is_letter or word.casefold() in MONEY_SCALES
-        is_capital = is_letter and word in "KM" and (start == end or factor > 1)
-        if is_short and factor > 1 and not is_capital:
-            return factor, end
-        if is_short and not is_money and not is_capital:
-            after_point = word_end + plain.startswith(".", word_end)
-            if not entry_at(CURRENCIES, plain, gap(plain, after_point)):
-                return factor, end
-        if has_comma and word.casefold() in LONG_SCALES:
+        folded = plain[start:word_end].casefold()
+        if has_comma:
             # A billion is a million millions where the comma is the decimal sign.
-            value *= LONG_SCALES[word.casefold()]
+            value *= LONG_SCALES.get(folded, 1.0)
         factor *= value
         end = word_end
-        if len(word) <= _LONGEST_ABBREVIATION and plain.startswith(". ", end):
+        if len(folded) <= _LONGEST_ABBREVIATION and plain.startswith(". ", end):
             following = plain[end + 2 : end + 3]
             if following.islower() or entry_at(MEASURES, plain, end + 2):
                 # The point ends an abbreviation, not a sentence: 5 Mio. Euro.
                 end += 1
+
+
+def _is_scale(plain: str, start: int, end: int, is_direct: bool, is_money: bool) -> bool:
+    """Whether a word of the table of scales is one here.
+
+    A letter (3.2m) or a word such as "mi" is a scale beside a currency only, except for capitals
+    that stand directly on the figure (5M).
+    """
+    unit = entry_at(MEASURES, plain, start)
+    if unit and unit[1] > end:
+        return False
+    word = plain[start:end]
+    is_letter = len(word) == 1 and word.isascii()
+    if is_letter and word in _CAPITAL_SCALES and is_direct:
+        return True
+    if not is_letter and word.casefold() not in MONEY_SCALES:
+        return True
+    point = int(plain.startswith(".", end))
+    return is_money or entry_at(CURRENCIES, plain, gap(plain, end + point)) is not None
 
 
 def _scale_of_currency(plain: str, start: int) -> tuple[float, int] | None:

@@ -211,7 +211,7 @@ def _whole_at(plain: str, end: int, is_half: bool) -> Following | None:
         start = gap(plain, word.end())
     if article not in (*ONES, "the") and not is_half:
         return None
-    scale, scale_end = scale_at(plain, start, is_money=False, has_comma=False)
+    scale, scale_end = scale_at(plain, start)
     if scale > 1:
         measure, measure_end = measure_at(plain, scale_end, has_scale=True)
         return Following(0, scale, measure, measure_end if measure else scale_end)
