@@ -52,6 +52,7 @@ _ACCOUNT_BRACKET = re.compile(
 )
 _BEFORE_CELLS = ("", "|", "\n", "\t", ":", "=", "$", "€", "£", "¥", "₹")
 """Characters before a number in brackets that is all that stands there."""
+_DIGIT_NEXT = re.compile(r" ?\d")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
 _BREAK = re.compile(r"[,;:.!?()|，；。：、]")
 
@@ -164,9 +165,12 @@ def measure_at(plain: str, end: int, has_scale: bool) -> tuple[str, int]:
     entry = unit_at(plain, start)
     if entry:
         return entry
-    if plain.startswith('"', end) and plain[:end].rpartition("\n")[2].count('"') % 2 == 0:
-        # Following a number, a mark that closes no quotation is an inch sign.
-        return "inch", end + 1
+    if plain.startswith('"', end):
+        line_start = plain.rfind("\n", 0, end) + 1
+        is_quoted = plain.count('"', line_start, end) % 2 == 1
+        if not is_quoted:
+            # Behind a number, a mark that closes no quotation is an inch sign.
+            return "inch", end + 1
     word = PLAIN_WORD.match(plain, start)
     if not word or is_unspaced(word[0]):
         return "", end
@@ -190,7 +194,7 @@ def unit_at(plain: str, start: int) -> tuple[str, int] | None:
     if is_letter and word.isupper() and word != "L" and word not in MEASURES:
         return None
     is_sign = not word[0].isalpha() and entry[0] in CURRENCY_NAMES
-    if is_sign and re.match(r" ?\d", plain[entry[1] :]):
+    if is_sign and _DIGIT_NEXT.match(plain, entry[1]):
         # The sign belongs to the next number: 5 €6.
         return None
     return entry
