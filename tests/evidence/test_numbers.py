@@ -397,6 +397,7 @@ def test_other_numbers_behind_a_hyphen_are_no_names(text: str) -> None:
         ('A 14" screen', "inch"),
         ("A 27″ wheel", "inch"),
         ('Two 9.5" discs and a "new" one', "inch"),
+        ('A 27" screen and a 14" wheel', "inch"),
         ("a 14-inch screen", "inch"),
         ('She said: "We sold 14" and left.', ""),
         ("“It holds 14”", ""),

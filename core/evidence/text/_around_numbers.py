@@ -52,6 +52,7 @@ _ACCOUNT_BRACKET = re.compile(
 )
 _BEFORE_CELLS = ("", "|", "\n", "\t", ":", "=", "$", "€", "£", "¥", "₹")
 """Characters before a number in brackets that is all that stands there."""
+_QUOTATION_MARK = re.compile('"')
 _DIGIT_NEXT = re.compile(r" ?\d")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
 _BREAK = re.compile(r"[,;:.!?()|，；。：、]")
@@ -165,12 +166,8 @@ def measure_at(plain: str, end: int, has_scale: bool) -> tuple[str, int]:
     entry = unit_at(plain, start)
     if entry:
         return entry
-    if plain.startswith('"', end):
-        line_start = plain.rfind("\n", 0, end) + 1
-        is_quoted = plain.count('"', line_start, end) % 2 == 1
-        if not is_quoted:
-            # Behind a number, a mark that closes no quotation is an inch sign.
-            return "inch", end + 1
+    if plain.startswith('"', end) and not _is_quoted(plain, end):
+        return "inch", end + 1
     word = PLAIN_WORD.match(plain, start)
     if not word or is_unspaced(word[0]):
         return "", end
@@ -182,6 +179,20 @@ def measure_at(plain: str, end: int, has_scale: bool) -> tuple[str, int]:
     if plain[following : following + 1] not in (" ", "'"):
         return "", end
     return unit_at(plain, following + 1) or ("", end)
+
+
+def _is_quoted(plain: str, end: int) -> bool:
+    """Whether a quotation is open at an offset of a line.
+
+    Behind a digit, a mark that closes no quotation is an inch sign.
+    """
+    is_open = False
+    line_start = plain.rfind("\n", 0, end) + 1
+    for mark in _QUOTATION_MARK.finditer(plain, line_start, end):
+        is_inch = plain[mark.start() - 1 : mark.start()].isdigit() and not is_open
+        if not is_inch:
+            is_open = not is_open
+    return is_open
 
 
 def unit_at(plain: str, start: int) -> tuple[str, int] | None:
