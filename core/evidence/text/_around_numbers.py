@@ -52,6 +52,8 @@ _ACCOUNT_BRACKET = re.compile(
 )
 _BEFORE_CELLS = ("", "|", "\n", "\t", ":", "=", "$", "€", "£", "¥", "₹")
 """Characters before a number in brackets that is all that stands there."""
+_LONGEST_QUOTATION = 300
+"""Number of characters before a mark in which a quotation may have been opened."""
 _QUOTATION_MARK = re.compile('"')
 _DIGIT_NEXT = re.compile(r" ?\d")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
@@ -187,8 +189,9 @@ def _is_quoted(plain: str, end: int) -> bool:
     Behind a digit, a mark that closes no quotation is an inch sign.
     """
     is_open = False
-    line_start = plain.rfind("\n", 0, end) + 1
-    for mark in _QUOTATION_MARK.finditer(plain, line_start, end):
+    earliest = max(0, end - _LONGEST_QUOTATION)
+    line_start = plain.rfind("\n", earliest, end) + 1
+    for mark in _QUOTATION_MARK.finditer(plain, max(earliest, line_start), end):
         is_inch = plain[mark.start() - 1 : mark.start()].isdigit() and not is_open
         if not is_inch:
             is_open = not is_open
