@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import TypeVar
 
-from .words import UNSPACED, WORDS, is_unspaced
+from .words import UNSPACED, WORDS, is_unspaced, with_ascii_digits
 
 _LONGEST_ENTRY = 6
 """Length of the longest entry of a word table in an unspaced script, in characters."""
@@ -21,7 +21,6 @@ _SIGNS_OF_NUMBERS = UNIFORM_SIGNS | str.maketrans(
     "—－﹣＋，．％￥＄（）／\u2007\u2009\u3000٫٬٪×⋅∙·", "—--+,.%¥$()/   .,%xxxx"
 )
 """The same for numbers; each character is replaced by one, so that offsets stay valid."""
-_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 PLAIN_WORD = re.compile(
     r"°?[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0970-\u097f])*(?:[²³$]|\^[23](?!\d))?"
 )
@@ -139,8 +138,7 @@ def uniform_numbers(text: str) -> str:
     marks and spaces."""
     if text.isascii():
         return text
-    plain = text.translate(_SIGNS_OF_NUMBERS)
-    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), plain)
+    return with_ascii_digits(text.translate(_SIGNS_OF_NUMBERS))
 
 
 def entry_at(entries: WordTable[_Entry], plain: str, start: int) -> tuple[_Entry, int] | None:
