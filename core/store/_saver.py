@@ -88,7 +88,7 @@ class CheckpointKey(NamedTuple):
     checkpoint_id: str
 
 
-class BranchNotSaved(NotSaved, StopsTheRun):
+class BranchNotSaved(StopsTheRun, NotSaved):
     """Raised instead of `NotSaved` in a branch, to get past its error handler.
 
     `NotSaved` itself cannot be a `StopsTheRun`, because LangGraph ignores such an error when it
