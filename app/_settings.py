@@ -1,4 +1,5 @@
-"""Parses command-line options and arguments: settings, the data folder, and names of runs."""
+"""Parses command-line options and arguments: settings, formats, the data folder, and names of
+runs."""
 
 from __future__ import annotations
 
@@ -9,6 +10,9 @@ from typing import Any, NamedTuple
 
 from ..core.errors import DeepResearchError, UnknownSetting
 from ..core.settings.context import Context
+from ..core.store.location import RunsLocation, thread_id
+from ._terminal import OutputUnusable
+from .exports.formats import FORMATS, ExportFormat, export_formats
 
 _SETTINGS = {
     "model": "models",
@@ -93,6 +97,39 @@ def data_folder(data_dir: Path | None) -> Path:
     return Context.read(given).data_dir
 
 
+def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
+    """Return the format named `wanted`, or else the one for the suffix of the file; without both,
+    the default.
+
+    Raises `OutputUnusable` for an unknown suffix.
+    """
+    if wanted:
+        return export_formats()[wanted]
+    if path is None or not path.suffix:
+        return FORMATS[0]
+    chosen = _format_of_file(path.name)
+    if chosen:
+        return chosen
+    known = list[str]()
+    for export_format in export_formats().values():
+        known += export_format.suffixes
+    raise OutputUnusable(
+        f"--out {str(path)!r}: unknown suffix; use one of {', '.join(known)}, or choose the format "
+        "with --format"
+    )
+
+
+def _format_of_file(file_name: str) -> ExportFormat | None:
+    """Return the format for the ending of a file name, the longest if several fit; None if none
+    fits."""
+    formats = dict[str, ExportFormat]()
+    for export_format in export_formats().values():
+        for suffix in export_format.suffixes:
+            formats.setdefault(suffix, export_format)
+    endings = [suffix for suffix in formats if file_name.lower().endswith(suffix)]
+    return formats[max(endings, key=len)] if endings else None
+
+
 class RunName(NamedTuple):
     """A run as the user names it on the command line."""
 
@@ -117,9 +154,6 @@ class RunName(NamedTuple):
 
     def is_stored(self) -> bool:
         """Whether the run has a stored state, so that it can be resumed."""
-        # Imported here, since most commands need no graph.
-        from .embed import thread_id
-
         return bool(_stored_ids(thread_id(self.thread), self.data_dir))
 
 
@@ -135,8 +169,6 @@ def expand_id(thread: str, data_dir: Path | None) -> str:
 def _stored_ids(pattern: str, data_dir: Path | None) -> list[str]:
     """Return the ids of stored threads that match an SQL `LIKE` pattern; empty if the database
     cannot be read."""
-    from ..core.store.database import RunsLocation
-
     query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
     try:
         # Uses a new connection, since the run's own may be busy or closed.

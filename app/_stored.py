@@ -12,12 +12,12 @@ import click
 from ..core.dialogue.conversation import safe_text
 from ..core.errors import StateUnreadable, UnknownSetting
 from ..core.events.packets import AnyPacket
+from ..core.store.location import thread_id
 from ._endings import exit_code_of, reports_errors, run_interruptibly
 from ._rechecking import faults_of
-from ._settings import SHOWN_ID_CHARACTERS, RunName, data_folder, expand_id
+from ._settings import SHOWN_ID_CHARACTERS, RunName, chosen_format, data_folder, expand_id
 from ._terminal import OutputUnusable, can_ask, check_output, deliver, print_output, say
-from .embed import thread_id
-from .exports.formats import FORMATS, ExportFormat, export_formats
+from .exports.formats import ExportFormat, export_formats
 from .output import run_json, run_line, run_page
 from .progress import PacketLines
 from .runs import RunBook, StoredRun, has_runs, unknown_thread
@@ -116,39 +116,6 @@ def export_run(
             f"{name.command('audit')}"
         )
     return DONE if deliver(content, path) else FAILED
-
-
-def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
-    """Return the format named `wanted`, or else the one for the suffix of the file; without both,
-    the default.
-
-    Raises `OutputUnusable` for an unknown suffix.
-    """
-    if wanted:
-        return export_formats()[wanted]
-    if path is None or not path.suffix:
-        return FORMATS[0]
-    chosen = _format_of_file(path.name)
-    if chosen:
-        return chosen
-    known = list[str]()
-    for export_format in export_formats().values():
-        known += export_format.suffixes
-    raise OutputUnusable(
-        f"--out {str(path)!r}: unknown suffix; use one of {', '.join(known)}, or choose the format "
-        "with --format"
-    )
-
-
-def _format_of_file(file_name: str) -> ExportFormat | None:
-    """Return the format for the ending of a file name, the longest if several fit; None if none
-    fits."""
-    formats = dict[str, ExportFormat]()
-    for export_format in export_formats().values():
-        for suffix in export_format.suffixes:
-            formats.setdefault(suffix, export_format)
-    endings = [suffix for suffix in formats if file_name.lower().endswith(suffix)]
-    return formats[max(endings, key=len)] if endings else None
 
 
 def export_content(

@@ -19,7 +19,7 @@ from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, EvidenceShow
 
 if TYPE_CHECKING:
     from .check_file import CheckFormat
-    from .commands import Outlet
+    from .progress import Outlet
 
 
 _ENGINES = ", ".join(
@@ -479,9 +479,14 @@ def check(
     Exit codes: 0 nothing is wrong; 1 a source contradicts a statement or does not say it; 2 wrong
     usage or setting.
     """
-    from .check_file import check_path
+    from ._endings import run_with_settings
 
-    return check_path(file, output_format, out, verify="repair" if repair else "check", **options)
+    def start(given: dict[str, Any]) -> int:
+        from .check_file import check_path
+
+        return check_path(file, output_format, out, given)
+
+    return run_with_settings(start, {**options, "verify": "repair" if repair else "check"})
 
 
 @cli.command()
@@ -513,9 +518,14 @@ def refresh(
     usage or setting. With --if-changed: 0 nothing new; 5 something new; 1 failed; 2 wrong usage or
     setting.
     """
-    from ._refresh import refresh_run
+    from ._endings import run_with_settings
 
-    return refresh_run(thread, data_dir, out, is_for_news=if_changed, **options)
+    def start(given: dict[str, Any]) -> int:
+        from ._refresh import refresh_run
+
+        return refresh_run(thread, data_dir, out, given, is_for_news=if_changed)
+
+    return run_with_settings(start, options)
 
 
 @cli.command()
@@ -544,16 +554,23 @@ def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) 
     help="Port to listen on. Default: 2024, or a free port if it is taken.",
 )
 @_DATA_DIR
-def serve(**options: Any) -> int:
+def serve(host: str, port: int | None, data_dir: Path | None, **options: Any) -> int:
     """Start the server with the web page.
 
     Prints the address of the page and runs until Ctrl-C; the address ends in an access token,
     unless you have set tokens. The options apply to all runs on the server. Without --docs, the
     server searches the documents of `deep-research demo`, if you have run it.
     """
-    from ._serving import run_server
+    from ._endings import run_with_settings
 
-    return run_server(**options)
+    def start(given: dict[str, Any]) -> int:
+        from ._serving import run_server
+
+        return run_server(given, host, port)
+
+    # Absolute, because the server runs in another working directory.
+    folder = data_dir and data_dir.absolute()
+    return run_with_settings(start, {**options, "data_dir": folder})
 
 
 @cli.command()
@@ -573,9 +590,14 @@ def mcp(**options: Any) -> int:
 
     `serve` offers the same over HTTP, at /mcp.
     """
-    from ._serving import run_mcp
+    from ._endings import run_with_settings
 
-    return run_mcp(**options)
+    def start(given: dict[str, Any]) -> int:
+        from ._serving import run_mcp
+
+        return run_mcp(given)
+
+    return run_with_settings(start, options)
 
 
 @cli.command()
@@ -596,9 +618,14 @@ def doctor(is_trial: bool, **options: Any) -> int:
 
     Exit codes: 0 a run can start, 2 something must be fixed first.
     """
-    from ._doctor import examine
+    from ._endings import run_with_settings
 
-    return examine(is_trial=is_trial, **options)
+    def start(given: dict[str, Any]) -> int:
+        from ._doctor import examine
+
+        return examine(given, is_trial=is_trial)
+
+    return run_with_settings(start, options)
 
 
 def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Outlet:

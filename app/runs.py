@@ -29,7 +29,8 @@ from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.settings.context import ROLES, Context
 from ..core.settings.limits import Limits
-from ..core.store.database import Database, RunsLocation
+from ..core.store.database import Database, open_database
+from ..core.store.location import RunsLocation, thread_id
 from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
@@ -37,7 +38,7 @@ from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
 from ._settings import RunName
-from .embed import ResearchGraph, build_graph, thread_config, thread_id
+from .embed import ResearchGraph, build_graph, thread_config
 from .progress import ProgressView, usual_cost_line
 from .stream import apackets
 from .words import counts_line, default_strategy, strategy_of
@@ -238,7 +239,7 @@ class RunBook(NamedTuple):
     @asynccontextmanager
     async def open(cls, data_dir: Path) -> AsyncIterator[RunBook]:
         """Open the runs of a data folder, or of the database set in the environment."""
-        async with RunsLocation.of(data_dir).open() as database:
+        async with open_database(RunsLocation.of(data_dir)) as database:
             graph = cache(partial(build_graph, checkpointer=database.saver, store=database.store))
             yield cls(graph, database, data_dir)
 

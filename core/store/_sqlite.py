@@ -23,15 +23,13 @@ from langgraph.store.sqlite import SqliteStore
 from typing_extensions import override
 
 from ..concurrency import Threads
-from ..errors import DatabaseUnusable
 from ._lease import FENCED, Holder, Lease, Leases, Process
 from ._saver import CheckpointKey, RunSaver, config_of
 from ._serializer import StrictSerializer
 from ._shielded import ShieldedTasks
+from .location import BUSY_SECONDS, is_damage, sqlite_unusable
 from .pages import packed, unpacked
 
-BUSY_SECONDS = 30.0
-"""Seconds to wait while another process writes."""
 _REFUSE_WITHOUT_LEASE = f"""
 WHEN (SELECT owner FROM main.leases WHERE thread_id = NEW.thread_id)
     IS NOT (SELECT owner FROM held WHERE thread_id = NEW.thread_id)
@@ -311,26 +309,3 @@ def _connect(path: Path) -> sqlite3.Connection:
     # The next checkpoint, written with FULL, syncs the earlier writes as well.
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
-
-
-def sqlite_unusable(path: Path, error: Exception) -> DatabaseUnusable:
-    """Return the error for the user that says why an SQLite file cannot be used."""
-    reason = "it cannot be read"
-    if isinstance(error, sqlite3.Error):
-        reason = str(error)
-    message = f"The database {str(path)!r} cannot be used: {reason} (setting data_dir)."
-    if is_damage(error):
-        message += (
-            " It is damaged: restore a backup, or use another folder (--data-dir); see "
-            "`deep-research doctor`."
-        )
-    return DatabaseUnusable(message)
-
-
-def is_damage(error: Exception) -> bool:
-    """Whether the error means that the file is damaged, rather than busy, full or read-only."""
-    if not isinstance(error, sqlite3.Error):
-        return True
-    # The lowest byte is the error, the others are its details.
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

@@ -72,6 +72,29 @@ def test_help_and_wrong_usage_load_neither_langgraph_nor_pydantic() -> None:
     assert not libraries & (_FRAMEWORKS | _FOR_RESEARCH)
 
 
+def test_wrong_settings_are_reported_without_langgraph(tmp_path: Path) -> None:
+    ask = ["ask", "Who kept the light?", "--data-dir", str(tmp_path)]
+    ends = _run(
+        [*ask, "--limit", "x=1"],
+        [*ask, "--limit", "max_cycles=many"],
+        [*ask, "--after", "soon"],
+        [*ask, "--thread", ""],
+        [*ask, "--out", "report.odt"],
+        [*ask, "--json", "--window", "wide"],
+        ["resume", "light", "--limit", "x=1"],
+        ["check", "report.md", "--limit", "x=1"],
+        ["refresh", "light", "--limit", "x=1"],
+        ["doctor", "--after", "soon"],
+        ["mcp", "--limit", "x=1"],
+        ["serve", "--limit", "x=1"],
+    )
+    assert [code for code, _, _ in ends] == [2] * len(ends)
+    assert all("Error: " in shown for _, shown, _ in ends)
+    assert "there is no such limit" in ends[0][1]
+    assert "langgraph" not in ends[-1][2]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_listing_and_showing_runs_load_no_clients_parsers_or_servers(tmp_path: Path) -> None:
     folder = ["--data-dir", str(tmp_path)]
     listed, unknown = _run(["runs", *folder], ["show", "light", *folder])

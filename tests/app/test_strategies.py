@@ -21,9 +21,9 @@ from kit.server import WATCH
 from kit.wire import QUESTION as COAST_QUESTION
 from langgraph.store.memory import InMemoryStore
 
-from deep_research.app.embed import thread_id
 from deep_research.app.runs import NOTES_KEY, ThreadNotes
 from deep_research.app.words import STRATEGIES
+from deep_research.core.store.location import thread_id
 from deep_research.core.store.pages import page_namespace
 
 pytestmark = pytest.mark.slow

@@ -15,12 +15,11 @@ from kit.commands import Desk
 from kit.stored_runs import CLARIFICATION, RUNS, queried, write_stored_documents
 from langchain_core.runnables import RunnableConfig
 
-from deep_research.app.embed import thread_id
 from deep_research.app.exports.formats import export_formats
 from deep_research.app.runs import RunBook
 from deep_research.app.words import STRATEGIES
 from deep_research.core.records.research import Strategy
-from deep_research.core.store.database import FILE_NAME
+from deep_research.core.store.location import FILE_NAME, thread_id
 from deep_research.state import ResearchState
 
 STORED = Path(__file__).parents[1] / "golden" / "runs-bad86816.db.xz"
