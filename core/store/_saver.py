@@ -25,8 +25,9 @@ from langgraph.checkpoint.base import (
 
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
 from ._lease import FENCED, Leases
+from ._packing import TEXT, page_namespace, unpacked
 from ._shielded import ShieldedTasks, shielded
-from .pages import ATTACHMENTS, TEXT, AttachedFiles, page_namespace, unpacked
+from .pages import ATTACHMENTS, AttachedFiles
 
 _CHECKPOINTS_OF_RUNS = """
 WITH RECURSIVE

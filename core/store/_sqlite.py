@@ -23,12 +23,13 @@ from langgraph.store.sqlite import SqliteStore
 from typing_extensions import override
 
 from ..concurrency import Threads
-from ._lease import FENCED, Holder, Lease, Leases, Process
+from ._holder import Holder, Process
+from ._lease import FENCED, Lease, Leases
+from ._packing import packed, unpacked
 from ._saver import CheckpointKey, RunSaver, config_of
 from ._serializer import StrictSerializer
 from ._shielded import ShieldedTasks
 from .location import BUSY_SECONDS, is_damage, sqlite_unusable
-from .pages import packed, unpacked
 
 _REFUSE_WITHOUT_LEASE = f"""
 WHEN (SELECT owner FROM main.leases WHERE thread_id = NEW.thread_id)

@@ -28,7 +28,7 @@ from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.errors import ThreadBusy
-from deep_research.core.store._lease import EXPIRY_SECONDS
+from deep_research.core.store._holder import EXPIRY_SECONDS
 from deep_research.core.store.database import open_database
 from deep_research.core.store.location import RunsLocation
 

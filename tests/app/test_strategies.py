@@ -23,8 +23,8 @@ from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.runs import NOTES_KEY, ThreadNotes
 from deep_research.app.words import STRATEGIES
+from deep_research.core.store._packing import page_namespace
 from deep_research.core.store.location import thread_id
-from deep_research.core.store.pages import page_namespace
 
 pytestmark = pytest.mark.slow
 

@@ -36,9 +36,9 @@ from deep_research.core.evidence.memory.observations import (
     ThreadDisputes,
 )
 from deep_research.core.records.plan import FINAL_CHECK, PlanStep
+from deep_research.core.store._packing import page_namespace
 from deep_research.core.store.database import open_database
 from deep_research.core.store.location import RunsLocation, thread_id
-from deep_research.core.store.pages import page_namespace
 from deep_research.nodes._steps import restore_skipped, skip_pending
 from deep_research.nodes.write_report import write_report
 from deep_research.state import ResearchState

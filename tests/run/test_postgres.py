@@ -23,7 +23,7 @@ from langgraph_sdk.errors import NotFoundError
 from deep_research.app.embed import build_graph
 from deep_research.core import store
 from deep_research.core.errors import NotSaved, StateUnreadable, ThreadBusy
-from deep_research.core.store._lease import EXPIRY_SECONDS
+from deep_research.core.store._holder import EXPIRY_SECONDS
 from deep_research.core.store.database import open_database
 from deep_research.core.store.location import RunsLocation, thread_id
 from deep_research.core.store.pages import Pages

@@ -22,8 +22,8 @@ from kit.wire import FACTS, QUESTION
 
 from deep_research.app.embed import thread_config
 from deep_research.app.runs import RunBook
+from deep_research.core.store._packing import page_namespace
 from deep_research.core.store.location import thread_id
-from deep_research.core.store.pages import page_namespace
 
 pytestmark = pytest.mark.slow
 
