@@ -11,7 +11,7 @@ from ..core.records.research import Strategy
 from ._endings import run_interruptibly
 from ._live_view import progress_view
 from ._settings import RunName, chosen_format
-from ._stored import export_content, read_packets
+from ._stored import export_content, keep_overview, read_packets
 from ._terminal import (
     Output,
     ask_at_terminal,
@@ -169,6 +169,7 @@ def _run_step(
                 if isinstance(view, PlainLines):
                     work = view.during(work)
                 stored = await work
+                await keep_overview(book, stored)
                 if view.typed:
                     typed = " ".join(view.typed)
                     say(f"Not sent, since you typed it too late for this report: {typed}")

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..core.errors import DeepResearchError, UnknownSetting
+from ..core.errors import DeepResearchError, UnknownSetting, UnknownThread
 from ..core.settings.context import Context
 from ..core.store.location import RunsLocation, thread_id
 from ._terminal import OutputUnusable
@@ -155,6 +155,11 @@ class RunName(NamedTuple):
     def is_stored(self) -> bool:
         """Whether the run has a stored state, so that it can be resumed."""
         return bool(_stored_ids(thread_id(self.thread), self.data_dir))
+
+
+def unknown_thread(thread: str) -> UnknownThread:
+    """Return the error for an unknown run."""
+    return UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists them all.")
 
 
 def expand_id(thread: str, data_dir: Path | None) -> str:

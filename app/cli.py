@@ -327,7 +327,7 @@ def resume(
 @_DATA_DIR
 def runs(data_dir: Path | None) -> int:
     """List all runs, latest first."""
-    from ._stored import list_runs
+    from ._listing import list_runs
 
     return list_runs(data_dir)
 
@@ -366,9 +366,13 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
         raise click.UsageError(
             "--json prints only packets: drop --format, or drop --json to get the run as data."
         )
-    from ._stored import print_packets, show_run
+    if as_json:
+        from ._stored import print_packets
 
-    return print_packets(thread, data_dir) if as_json else show_run(thread, output_format, data_dir)
+        return print_packets(thread, data_dir)
+    from ._listing import show_run
+
+    return show_run(thread, output_format, data_dir)
 
 
 @cli.command()

@@ -18,7 +18,7 @@ from langgraph.types import Command, StateSnapshot
 from pydantic import BaseModel
 
 from ..core.dialogue.conversation import check_question, mark_of, question_line, safe_text
-from ..core.errors import UnknownSetting, UnknownThread, UserMistake
+from ..core.errors import UnknownSetting, UserMistake
 from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.checking.source_text import SourceText
@@ -30,14 +30,14 @@ from ..core.records.research import Strategy
 from ..core.settings.context import ROLES, Context
 from ..core.settings.limits import Limits
 from ..core.store.database import Database, open_database
-from ..core.store.location import RunsLocation, thread_id
+from ..core.store.location import SETTINGS_NOTE, RunsLocation, thread_id
 from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
-from ._settings import RunName
+from ._settings import RunName, unknown_thread
 from .embed import ResearchGraph, build_graph, thread_config
 from .progress import ProgressView, usual_cost_line
 from .stream import apackets
@@ -47,8 +47,6 @@ _TITLE_CHARACTERS = 100
 """Length to which a question is shortened as the title of its run."""
 _APPROVED = "yes"
 _REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
-NOTES_KEY = "settings"
-"""Store key of a thread's notes, in the namespace of its page texts."""
 
 
 class ThreadNotes(NamedTuple):
@@ -61,7 +59,7 @@ class ThreadNotes(NamedTuple):
     async def read(self) -> dict[str, str]:
         """Return the notes by name: `name`, `label` and `json` (the settings), as far as they were
         stored."""
-        return await self._pages.read_note(NOTES_KEY) or {}
+        return await self._pages.read_note(SETTINGS_NOTE) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the given settings, completed with those chosen earlier for the thread that still
@@ -85,7 +83,7 @@ class ThreadNotes(NamedTuple):
     async def add(self, **notes: str) -> None:
         """Add or replace notes."""
         value = {**await self.read(), **notes}
-        await self._pages.note({NOTES_KEY: value})
+        await self._pages.note({SETTINGS_NOTE: value})
 
     @property
     def _pages(self) -> Pages:
@@ -123,6 +121,8 @@ class StoredRun(NamedTuple):
     """The other process that is running it, in words; empty if there is none."""
     label: str = ""
     """Name that the user gave the run on the web page; empty if none."""
+    version: str = ""
+    """Version of the stored state; empty if unknown."""
 
     @property
     def is_planned(self) -> bool:
@@ -158,8 +158,11 @@ class StoredRun(NamedTuple):
             return "running"
         if self.asks:
             return "waiting"
-        if self.failure:
-            return "failed"
+        return "failed" if self.failure else self.settled_status
+
+    @property
+    def settled_status(self) -> str:
+        """Status of a run that is not running, waiting or failed."""
         if self.is_unfinished or not self.state.run.id:
             return "stopped"
         return self.state.run.status
@@ -346,6 +349,8 @@ class RunBook(NamedTuple):
     async def read(self, thread: str, owner: str = "") -> StoredRun:
         """Return a stored run; raises `UnknownThread`. The caller, if it holds the lease as
         `owner`, is not reported as `runner`."""
+        # Read first: if the state changes meanwhile, it is not mistaken for that of this version.
+        version = await self.database.saver.state_version(thread_id(thread))
         strategy = await self._strategy_of(thread)
         if strategy is None:
             raise unknown_thread(thread)
@@ -367,6 +372,7 @@ class RunBook(NamedTuple):
             failure=failure,
             runner=str(runner or ""),
             label=notes.get("label", ""),
+            version=version,
         )
 
     async def earlier(self, stored: StoredRun) -> list[StoredRun]:
@@ -487,11 +493,6 @@ def has_runs(data_dir: Path) -> bool:
     """Whether there may be runs; to be checked before `RunBook.open`, which creates a missing
     database."""
     return RunsLocation.of(data_dir).may_exist
-
-
-def unknown_thread(thread: str) -> UnknownThread:
-    """Return the error for an unknown run."""
-    return UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists them all.")
 
 
 async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:

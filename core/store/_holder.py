@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 EXPIRY_SECONDS = 60.0
 """Seconds after which a lease expires if not renewed; longer than any wait for the database."""
@@ -38,6 +39,14 @@ class Holder(NamedTuple):
     age: float
     """Seconds since the lease was renewed; negative if the machine has restarted since, and its
     clock with it."""
+
+    @classmethod
+    def of_row(cls, row: tuple[Any, ...]) -> Holder:
+        """Return the holder in a row of an SQLite file."""
+        owner, pid, birth, machine, since, renewed = row
+        # The monotonic clock cannot be set; it restarts with the machine.
+        age = time.monotonic() - renewed
+        return cls(owner, Process(pid, birth, machine), since, age)
 
     def is_alive(self) -> bool:
         """Whether the lease is valid: the process exists and has renewed it in time. Blocks, since

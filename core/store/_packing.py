@@ -33,6 +33,11 @@ def page_namespace(thread_id: str) -> tuple[str, str]:
     return (thread_id.replace("%", "%25").replace(".", "%2E"), "pages")
 
 
+def store_prefix(thread_id: str) -> str:
+    """Return the column `prefix` of a thread's texts and notes in LangGraph's table `store`."""
+    return ".".join(page_namespace(thread_id))
+
+
 def packed(op: PutOp) -> PutOp:
     """Return a write to the store with its text compressed, if that is long."""
     if op.value is None:

@@ -29,7 +29,7 @@ from ._packing import packed, unpacked
 from ._saver import CheckpointKey, RunSaver, config_of
 from ._serializer import StrictSerializer
 from ._shielded import ShieldedTasks
-from .location import BUSY_SECONDS, is_damage, sqlite_unusable
+from .location import BUSY_SECONDS, HOLDER, VERSION, is_damage, sqlite_unusable
 
 _REFUSE_WITHOUT_LEASE = f"""
 WHEN (SELECT owner FROM main.leases WHERE thread_id = NEW.thread_id)
@@ -112,15 +112,9 @@ class SqliteLeases(Leases):
             )
 
     async def _holder(self, thread_id: str) -> Holder | None:
-        query = "SELECT owner, pid, birth, machine, since, renewed FROM leases WHERE thread_id = ?"
-        async with self._lock, self._connection.execute(query, (thread_id,)) as rows:
+        async with self._lock, self._connection.execute(HOLDER, (thread_id,)) as rows:
             row = await rows.fetchone()
-        if not row:
-            return None
-        owner, pid, birth, machine, since, renewed = row
-        # The monotonic clock cannot be set; it restarts with the machine.
-        age = time.monotonic() - renewed
-        return Holder(owner, Process(pid, birth, machine), since, age)
+        return Holder.of_row(tuple(row)) if row else None
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[None]:
@@ -185,6 +179,11 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
             if is_damage(error):
                 raise sqlite_unusable(self._path, error) from error
             raise
+
+    @override
+    async def state_version(self, thread_id: str) -> str:
+        rows = await self.rows(f"{VERSION} WHERE thread_id = ? GROUP BY thread_id", thread_id)
+        return str(rows[0][0]) if rows else ""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint with the id in `config`; without an id, the one written last."""

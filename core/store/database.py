@@ -34,12 +34,15 @@ from ._lease import TOKEN, Lease, Leases
 from ._saver import RunSaver
 from ._serializer import StrictSerializer
 from ._sqlite import PageStore, SqliteRunSaver
-from .location import BUSY_SECONDS, SQLITE_ERRORS, RunsLocation, import_postgres, sqlite_unusable
-
-_APPLICATION_ID = 0x44525331
-"""Number in the header of an SQLite file (`application_id`) that identifies our databases."""
-LAYOUT = 1
-"""Version of the tables, in the header of an SQLite file (`user_version`)."""
+from .location import (
+    APPLICATION_ID,
+    BUSY_SECONDS,
+    LAYOUT,
+    SQLITE_ERRORS,
+    RunsLocation,
+    import_postgres,
+    sqlite_unusable,
+)
 
 
 class Database(NamedTuple):
@@ -103,8 +106,8 @@ def _prepare(path: Path) -> None:
             if not tables and not known:
                 connection.execute(f"PRAGMA user_version = {LAYOUT}")
                 # Written last: after a kill before it, the file still counts as new.
-                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                known = _APPLICATION_ID
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                known = APPLICATION_ID
             layout = connection.execute("PRAGMA user_version").fetchone()[0]
         connection.close()
     except OSError as error:
@@ -113,7 +116,7 @@ def _prepare(path: Path) -> None:
         ) from error
     except SQLITE_ERRORS as error:
         raise sqlite_unusable(path, error) from error
-    if known != _APPLICATION_ID:
+    if known != APPLICATION_ID:
         raise DatabaseUnusable(
             f"{str(path)!r} is a database of another program (setting data_dir)."
         )

@@ -21,8 +21,8 @@ from deep_research.app.words import STRATEGIES
 from deep_research.core.errors import DatabaseUnusable, NewerVersion, RateLimited, StateUnreadable
 from deep_research.core.records.research import Plan, Run
 from deep_research.core.store._serializer import StrictSerializer
-from deep_research.core.store.database import LAYOUT, open_database
-from deep_research.core.store.location import FILE_NAME, RunsLocation, thread_id
+from deep_research.core.store.database import open_database
+from deep_research.core.store.location import FILE_NAME, LAYOUT, RunsLocation, thread_id
 
 RUN: dict[str, Any] = {
     "id": "q",
