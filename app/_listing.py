@@ -1,4 +1,4 @@
-"""The commands `runs` and `show`; LangGraph is loaded only for runs whose overview is out of date."""
+"""The commands `runs` and `show`; LangGraph is loaded only if an overview is not current."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from ..core.dialogue.conversation import safe_text
 from ..core.store.location import RunsLocation, thread_id
 from ._endings import reports_errors, run_interruptibly
-from ._overview import ListedRun, Unreadable
+from ._overview import ListedRun
 from ._settings import SHOWN_ID_CHARACTERS, RunName, data_folder, expand_id, unknown_thread
 from ._terminal import print_output, say
 from .words import DONE, Format
@@ -36,13 +36,14 @@ def list_runs(data_dir: Path | None) -> int:
     return DONE
 
 
-def _listed(folder: Path) -> Mapping[str, ListedRun | Unreadable]:
-    """Return all runs of a data folder by thread id, latest first."""
+def _listed(folder: Path) -> Mapping[str, ListedRun | str]:
+    """Return all runs of a data folder by thread id, latest first; for one that cannot be read, the
+    reason."""
     location = RunsLocation.of(folder)
     if not location.may_exist:
         return {}
     threads = location.threads()
-    kept = dict[str, ListedRun | Unreadable]()
+    kept = dict[str, ListedRun | str]()
     for thread in threads or ():
         run = ListedRun.kept(thread)
         if run:

@@ -149,7 +149,3 @@ class ListedRun(NamedTuple):
             lines.append(f"Time      {overview.time}")
         lines.append(f"Spent     {overview.spent}")
         return lines
-
-
-Unreadable = str
-"""Why a run cannot be read, in one line."""

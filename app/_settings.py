@@ -1,5 +1,4 @@
-"""Parses command-line options and arguments: settings, formats, the data folder, and names of
-runs."""
+"""Parses command-line options and arguments: settings, the data folder, and names of runs."""
 
 from __future__ import annotations
 
@@ -11,8 +10,6 @@ from typing import Any, NamedTuple
 from ..core.errors import DeepResearchError, UnknownSetting, UnknownThread
 from ..core.settings.context import Context
 from ..core.store.location import RunsLocation, thread_id
-from ._terminal import OutputUnusable
-from .exports.formats import FORMATS, ExportFormat, export_formats
 
 _SETTINGS = {
     "model": "models",
@@ -95,39 +92,6 @@ def data_folder(data_dir: Path | None) -> Path:
     default."""
     given = {"data_dir": data_dir} if data_dir else {}
     return Context.read(given).data_dir
-
-
-def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
-    """Return the format named `wanted`, or else the one for the suffix of the file; without both,
-    the default.
-
-    Raises `OutputUnusable` for an unknown suffix.
-    """
-    if wanted:
-        return export_formats()[wanted]
-    if path is None or not path.suffix:
-        return FORMATS[0]
-    chosen = _format_of_file(path.name)
-    if chosen:
-        return chosen
-    known = list[str]()
-    for export_format in export_formats().values():
-        known += export_format.suffixes
-    raise OutputUnusable(
-        f"--out {str(path)!r}: unknown suffix; use one of {', '.join(known)}, or choose the format "
-        "with --format"
-    )
-
-
-def _format_of_file(file_name: str) -> ExportFormat | None:
-    """Return the format for the ending of a file name, the longest if several fit; None if none
-    fits."""
-    formats = dict[str, ExportFormat]()
-    for export_format in export_formats().values():
-        for suffix in export_format.suffixes:
-            formats.setdefault(suffix, export_format)
-    endings = [suffix for suffix in formats if file_name.lower().endswith(suffix)]
-    return formats[max(endings, key=len)] if endings else None
 
 
 class RunName(NamedTuple):

@@ -18,18 +18,17 @@ from ..core.events.packets import AnyPacket
 from ..core.store.location import OVERVIEW_NOTE, thread_id
 from ..core.store.pages import Pages
 from ._endings import exit_code_of, reports_errors, run_interruptibly
-from ._overview import ListedRun, Unreadable
+from ._overview import ListedRun
 from ._rechecking import faults_of
 from ._settings import (
     SHOWN_ID_CHARACTERS,
     RunName,
-    chosen_format,
     data_folder,
     expand_id,
     unknown_thread,
 )
 from ._terminal import OutputUnusable, can_ask, check_output, deliver, print_output, say
-from .exports.formats import ExportFormat, export_formats
+from .exports.formats import ExportFormat, chosen_format, export_formats
 from .output import listed_run
 from .progress import PacketLines
 from .runs import RunBook, StoredRun, has_runs
@@ -38,18 +37,22 @@ from .words import DONE, FAILED, EvidenceShown
 
 
 async def read_listed(
-    folder: Path, kept: Mapping[str, ListedRun | Unreadable]
-) -> dict[str, ListedRun | Unreadable]:
-    """Return all runs of a data folder by thread id, latest first; reads those that are not in
-    `kept`, and keeps their overviews."""
+    folder: Path, kept: Mapping[str, ListedRun | str]
+) -> dict[str, ListedRun | str]:
+    """Return all runs of a data folder by thread id, latest first; for one that cannot be read, the
+    reason.
+
+    Runs that are not in `kept` are read in full, and their overviews kept.
+    """
     async with RunBook.open(folder) as book:
-        listed = dict[str, ListedRun | Unreadable]()
+        listed = dict[str, ListedRun | str]()
         for thread in await book.database.saver.thread_ids():
             listed[thread] = kept.get(thread) or await _read_if_possible(book, thread)
         return listed
 
 
-async def _read_if_possible(book: RunBook, thread: str) -> ListedRun | Unreadable:
+async def _read_if_possible(book: RunBook, thread: str) -> ListedRun | str:
+    """Return a run, or why it cannot be read, in one line."""
     try:
         stored = await book.read(thread)
     except Exception as error:  # noqa: BLE001 - an unreadable run must not hide the others

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -128,6 +129,42 @@ def export_formats() -> Mapping[str, ExportFormat]:
     for name, entry in EXPORTERS.entries.items():
         formats.setdefault(name, _registered_format(name, f"{entry.module}:{entry.attr}"))
     return formats
+
+
+def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
+    """Return the format named `wanted`, or else the one for the suffix of the file; without both,
+    the default.
+
+    Raises `UnknownSetting` for an unknown suffix.
+    """
+    if wanted:
+        return export_formats()[wanted]
+    if path is None or not path.suffix:
+        return FORMATS[0]
+    chosen = _format_of_file(path.name)
+    if chosen:
+        return chosen
+    known = list[str]()
+    for export_format in export_formats().values():
+        known += export_format.suffixes
+    # Imported here, because it would slow down `--help`.
+    from ...core.errors import UnknownSetting
+
+    raise UnknownSetting(
+        f"--out {str(path)!r}: unknown suffix; use one of {', '.join(known)}, or choose the format "
+        "with --format"
+    )
+
+
+def _format_of_file(file_name: str) -> ExportFormat | None:
+    """Return the format for the ending of a file name, the longest if several fit; None if none
+    fits."""
+    formats = dict[str, ExportFormat]()
+    for export_format in export_formats().values():
+        for suffix in export_format.suffixes:
+            formats.setdefault(suffix, export_format)
+    endings = [suffix for suffix in formats if file_name.lower().endswith(suffix)]
+    return formats[max(endings, key=len)] if endings else None
 
 
 def _registered_format(name: str, writer: str) -> ExportFormat:
