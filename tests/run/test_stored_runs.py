@@ -74,6 +74,7 @@ def test_stored_runs_are_listed_with_their_status(stored: Desk) -> None:
     statuses = {line.split("[")[1].split("]")[0]: line.split()[3] for line in listed}
     endings = {"finished": "completed_with_gaps", "waiting": "waiting", "killed": "stopped"}
     assert statuses == {name: endings[name.partition("-")[2]] for name in RUNS}
+    assert stored.call("runs").out.splitlines() == listed, "from the overviews that are kept now"
 
 
 @pytest.mark.fault(44)
@@ -99,6 +100,7 @@ def test_a_stored_run_is_shown_in_words_as_data_and_as_packets(stored: Desk, nam
     assert (page.code, page.err) == (0, ""), page
     data = run_as_data(stored, name)
     assert data["name"] == name and data["question"] in page.out
+    assert stored.call("show", name) == page, "from the overview that is kept now"
     packets = [json.loads(line) for line in stored.call("show", name, "--json").out.splitlines()]
     assert packets[-1]["type"] == "stop"
     # What a stored estimate said is not what earlier runs cost.
