@@ -144,7 +144,7 @@ class CheckedFile(NamedTuple):
 
     def html(self, path: str) -> str:
         """Return the report as an HTML page, titled after its file (`-`: standard input)."""
-        from .exports.page import unrun_page
+        from .exports.formats import unrun_page
 
         title = Path(path).stem if path != "-" else "Report"
         return unrun_page(title, self.language_code, self.report, self.sources, self.notes)

@@ -6,13 +6,15 @@ nowhere else. Writers are imported on first use, because most of them import slo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from ...core.records.report import Report
+    from ...core.records.sources import Source
     from ..runs import StoredRun
     from ..words import EvidenceShown
 
@@ -83,7 +85,7 @@ FORMATS: tuple[ExportFormat, ...] = (
         takes_run=True,
     ),
     ExportFormat(
-        "html", "Web page", (".html", ".htm"), "text/html", ".page:report_page", evidence="full"
+        "html", "Web page", (".html", ".htm"), "text/html", "._page:report_page", evidence="full"
     ),
     ExportFormat(
         "docx",
@@ -98,9 +100,9 @@ FORMATS: tuple[ExportFormat, ...] = (
         "PDF",
         (".pdf",),
         "application/pdf",
-        ".page:report_pdf",
+        "._page:report_pdf",
         evidence="short",
-        check=".page:check_pdf",
+        check="._page:check_pdf",
     ),
     ExportFormat(
         "bibtex", "BibTeX", (".bib",), "application/x-bibtex", "._bibliography:report_bibtex"
@@ -165,6 +167,29 @@ def _format_of_file(file_name: str) -> ExportFormat | None:
             formats.setdefault(suffix, export_format)
     endings = [suffix for suffix in formats if file_name.lower().endswith(suffix)]
     return formats[max(endings, key=len)] if endings else None
+
+
+def unrun_page(
+    title: str, language_code: str, report: Report, cited: Sequence[Source], notes: Sequence[str]
+) -> str:
+    """Return a checked report that no run has written as an HTML page; `cited` are its sources."""
+    # Slow to import, like the writers.
+    from ._page import report_page
+    from .finished import Finished
+
+    finished = Finished(
+        title=title,
+        question=title,
+        date="",
+        language_code=language_code,
+        report=report,
+        cited=cited,
+        notes=notes,
+        contradictions=(),
+        was_researched=True,
+        sources={},
+    )
+    return report_page(finished)
 
 
 def _registered_format(name: str, writer: str) -> ExportFormat:
