@@ -9,13 +9,12 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from ..core.accounts.spending import dollars, total
 from ..core.dialogue.conversation import clean_nested, safe_text
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
-from ..core.records.research import Finding, Run, Spent
+from ..core.records.research import Finding, Run, Spent, dollars, total
 from ..core.records.sources import Source
 from ..core.writing.notes import research_gaps, unanswered
 from ..state import ResearchState

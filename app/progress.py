@@ -11,12 +11,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
-from ..core.accounts.spending import dollars
 from ..core.dialogue.conversation import safe_text
 from ..core.events import packets
 from ..core.events.packets import AnyPacket, OverallStop, Placement
 from ..core.models.request import pending_calls
-from ..core.records.research import UsualCost
+from ..core.records.research import UsualCost, dollars
 from ..core.settings.context import Clock, SystemClock
 from ._terminal import Output, ReaderGone, print_output, say
 from .words import counted, counts_line, in_words

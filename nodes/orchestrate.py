@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from ..core.accounts.spending import Budget
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import (
     MOST_GAPS,
@@ -32,6 +31,7 @@ from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
 from ..tools.offer import DECISION_TOKENS, further_tools, load_tools
 from ..tools.tool import tool_schema
+from ._budget import Budget
 from ._control import THINK_TOOL_SCHEMA
 from ._orders import MOST_ANALYSES, Order, decide
 from .turn import NodeRuntime, Turn, begin_turn

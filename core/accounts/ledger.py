@@ -20,11 +20,10 @@ from langgraph.errors import GraphBubbleUp
 
 from ...state import ResearchState
 from ..errors import DailyLimitReached, UserMistake, log_failure
-from ..records.research import Depth, Run, Spent, Strategy, UsualCost
+from ..records.research import Depth, Run, Spent, Strategy, UsualCost, total
 from ..settings.context import Context
 from ..store.pages import Pages
 from ._answers import Answers
-from .spending import total
 
 _ACCOUNTS = "accounts"
 """Used instead of a thread id for the notes with the daily spending of the server's users."""

@@ -14,9 +14,8 @@ from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.accounts.ledger import MOST_RUNS, FinishedRuns
-from deep_research.core.accounts.spending import total
 from deep_research.core.models.resolve import model_names
-from deep_research.core.records.research import Depth, Plan, Run, Spent, UsualCost
+from deep_research.core.records.research import Depth, Plan, Run, Spent, UsualCost, total
 from deep_research.core.settings.context import ROLES, Context
 from deep_research.core.store.pages import Pages
 from deep_research.state import ResearchState
