@@ -65,11 +65,11 @@ class StopsTheRun(Exception):
     """Mixed into errors that every researcher would run into: going on would only cost money.
 
     Once LangGraph is loaded, its instances are also `GraphBubbleUp` errors (of a subclass with the
-    same name): LangGraph passes these by the error handlers of nodes, lets the other branches finish, and runs the failed node again
-    on resumption. If an error handler raised the error again instead, it would be lost, and
-    LangGraph would run the handler again, not the node. The class itself does not derive from
-    `GraphBubbleUp`, since a command that only lists runs or rejects an option does not load
-    LangGraph, which takes most of a second.
+    same name): LangGraph passes these by the error handlers of nodes, lets the other branches
+    finish, and runs the failed node again on resumption. If an error handler raised the error again
+    instead, it would be lost, and LangGraph would run the handler again, not the node. The class
+    itself does not derive from `GraphBubbleUp`, since a command that only lists runs or rejects an
+    option does not load LangGraph, which takes most of a second.
 
     It comes first among the base classes, so that its `__new__` is the one that Python calls.
     """
