@@ -28,9 +28,8 @@ from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.notes import source_notes
-from ._endings import reports_errors, run_interruptibly
+from ._endings import run_interruptibly
 from ._foreign_report import Target, read_foreign
-from ._settings import settings_from_options
 from ._source_check import (
     SourceReading,
     begin_check,
@@ -156,7 +155,7 @@ class CheckedFile(NamedTuple):
 
     def html(self, path: str) -> str:
         """Return the report as an HTML page, titled after its file (`-`: standard input)."""
-        from .exports.page import unrun_page
+        from .exports.formats import unrun_page
 
         title = Path(path).stem if path != "-" else "Report"
         return unrun_page(title, self.language_code, self.report, self.sources, self.notes)
@@ -304,13 +303,16 @@ def _cell(words: str) -> str:
     return plain_line(words).replace("|", "\\|")
 
 
-@reports_errors
 def check_path(
-    path: str, request: str, output_format: CheckFormat | None, out: Path | None, **options: Any
+    path: str,
+    request: str,
+    output_format: CheckFormat | None,
+    out: Path | None,
+    given: Mapping[str, Any],
 ) -> int:
-    """Check the report in a file (`-`: standard input), and print it with its verdicts or write it
-    to `out`; `request` is what the report was asked for, empty if unknown."""
-    given = settings_from_options(**options)
+    """Check the report in a file (`-`: standard input) with the given settings, and print it with
+    its verdicts or write it to `out`; `request` is what the report was asked for, empty if
+    unknown."""
     check_output(out)
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
