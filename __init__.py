@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .app.as_tool import deep_research_tool
     from .app.check_file import SourceDocument, check_report
-    from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research, thread_id
+    from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research
     from .app.stream import apackets, areplay_thread, packets, replay_thread
     from .core import errors
     from .core.library.library import Library
     from .core.settings.context import Context, Settings
     from .core.settings.limits import Limits
+    from .core.store.location import thread_id
 
 # Without a handler, Python would print the library's warnings.
 logging.getLogger("deep_research").addHandler(logging.NullHandler())
@@ -58,7 +59,7 @@ _MODULES = {
     "packets": "app.stream",
     "replay_thread": "app.stream",
     "research": "app.embed",
-    "thread_id": "app.embed",
+    "thread_id": "core.store.location",
 }
 
 

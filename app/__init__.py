@@ -9,7 +9,7 @@ of a finished report again, and heartbeats and the last packet of a stream.
 Public modules:
 
 - `cli`: the command line; each command calls the function that implements it. Start here.
-- `commands`: the commands that research: `ask`, `resume` and `demo`.
+- `commands`: the commands that research: `ask`, `resume` and `demo`, which `_research` carries out.
 - `embed`: the graphs, `build_graph` and `research`.
 - `runs`: starts, resumes and reads the stored runs of a folder.
 - `stream`: the packets of a run.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,14 +28,14 @@ from ..core.models.resolve import (
 from ..core.settings.context import ROLES, Context, Role
 from ..core.settings.limits import Limits
 from ..core.settings.network import shown_proxy, usable_proxy
-from ..core.store.database import RunsLocation
+from ..core.store.database import open_database
+from ..core.store.location import RunsLocation
 from ..core.writing.language import check_language
 from ..tools.engine import EngineFailed, SearchEngine
 from ..tools.offer import check_tools
 from ..tools.run_engines import ask_engine, choose_engines, fallback_engines, other_engines
 from ..tools.tool import Meter
 from ._endings import reports_errors, run_interruptibly
-from ._settings import settings_from_options
 from ._terminal import print_output, say
 from .progress import PlainLines
 from .runs import has_runs
@@ -81,11 +81,10 @@ class Diagnosis(NamedTuple):
         return self.state in ("missing", "failed")
 
 
-@reports_errors
-def examine(*, is_trial: bool, **options: Any) -> int:
-    """Print what is configured or missing; with `is_trial`, also try out models and engines.
-    `options` as for `ask`."""
-    context = Context.read(settings_from_options(**options))
+def examine(given: Mapping[str, Any], *, is_trial: bool) -> int:
+    """Print what is configured or missing with the given settings; with `is_trial`, also try out
+    models and engines."""
+    context = Context.read(given)
     found = diagnose(context)
     if is_trial and not any(line.stops_runs for line in found):
         say("trying models and engines ...")
@@ -230,7 +229,7 @@ def _data_folder(path: Path) -> Diagnosis:
 
 def _runs(folder: Path) -> str:
     async def count() -> int:
-        async with RunsLocation.of(folder).open() as database:
+        async with open_database(RunsLocation.of(folder)) as database:
             return len(await database.saver.thread_ids())
 
     if not has_runs(folder):

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -15,7 +15,7 @@ from ..core.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMi
 from ..core.settings.context import Context
 from ..core.settings.limits import DATABASE, ENVIRONMENT_PREFIX, Limits, nearest
 from ..core.settings.server_settings import ServerSettings
-from ._settings import RunName
+from ._settings import RunName, settings_from_options
 from ._terminal import Output, ReaderGone, is_terminal, print_error, say
 from .progress import PacketLines
 from .words import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGY_VARIABLE
@@ -42,6 +42,21 @@ def reports_errors(command: Callable[Parameters, int]) -> Callable[Parameters, i
         return exit_code_of(lambda: command(*arguments, **options))
 
     return reported
+
+
+def run_with_settings(start: Callable[[dict[str, Any]], int], options: Mapping[str, Any]) -> int:
+    """Call `start`, which may load LangGraph, with the settings that options choose; return the
+    exit code.
+
+    Errors become exit codes as in `exit_code_of`; wrong settings are reported before the call.
+    """
+
+    def work() -> int:
+        given = settings_from_options(**options)
+        Context.read(given)
+        return start(given)
+
+    return exit_code_of(work)
 
 
 def exit_code_of(

@@ -25,9 +25,9 @@ from ..core.evidence.citations.rendering import (
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Report
 from ..core.records.sources import Source
-from ._endings import reports_errors, run_interruptibly
+from ._endings import run_interruptibly
 from ._rechecking import checks_of
-from ._settings import RunName, settings_from_options
+from ._settings import RunName
 from ._source_check import SourceReading, SourceTexts, begin_check, current_texts, load_verifier
 from ._stored import open_stored_run
 from ._terminal import check_output, deliver, say
@@ -127,16 +127,19 @@ class Refreshed(NamedTuple):
         return safe_text("\n\n".join(blocks)).rstrip()
 
 
-@reports_errors
 def refresh_run(
-    thread: str, data_dir: Path | None, path: Path | None, *, is_for_news: bool, **options: Any
+    thread: str,
+    data_dir: Path | None,
+    path: Path | None,
+    given: Mapping[str, Any],
+    *,
+    is_for_news: bool,
 ) -> int:
     """Read the sources of a report again and print or write the result; the run itself stays
-    unchanged.
+    unchanged, and settings that are not given are those of the run.
 
     With `is_for_news`, print and write nothing unless there is something new.
     """
-    given = settings_from_options(**options)
     check_output(path)
     work = _refreshed(RunName(safe_text(thread), data_dir), given)
     with redirect_stderr(StringIO()) if is_for_news else nullcontext():

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.errors import ExtraMissing
 from ..core.records.research import Strategy
 from ..core.settings.context import Context
 from ..core.settings.server_settings import SharedDocuments
-from ._endings import reports_errors, run_interruptibly
-from ._settings import settings_from_options
+from ._endings import run_interruptibly
 from ._terminal import say
 from .check_file import CheckedFile, check_file
 from .runs import RunBook, StoredRun
@@ -22,21 +20,16 @@ if TYPE_CHECKING:
     from .progress import PlainLines
 
 
-@reports_errors
-def run_server(*, host: str, port: int | None, data_dir: Path | None, **options: Any) -> int:
-    """Run LangGraph's server with the web page."""
+def run_server(given: Mapping[str, Any], host: str, port: int | None) -> int:
+    """Run LangGraph's server with the web page and the given settings."""
     from .server.serve import serve
 
-    # Absolute, because the server runs in another working directory.
-    folder = data_dir and data_dir.absolute()
-    serve(settings_from_options(data_dir=folder, **options), host, port, say)
+    serve(given, host, port, say)
     return DONE
 
 
-@reports_errors
-def run_mcp(*, data_dir: Path | None, **options: Any) -> int:
+def run_mcp(given: Mapping[str, Any]) -> int:
     """Serve MCP over standard input and output until the caller closes them."""
-    given = settings_from_options(data_dir=data_dir, **options)
     settings = Context.read(given).with_absolute_paths()
     try:
         import mcp.server  # noqa: F401

@@ -7,8 +7,9 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..core.errors import DeepResearchError, UnknownSetting
+from ..core.errors import DeepResearchError, UnknownSetting, UnknownThread
 from ..core.settings.context import Context
+from ..core.store.location import RunsLocation, thread_id
 
 _SETTINGS = {
     "model": "models",
@@ -117,10 +118,12 @@ class RunName(NamedTuple):
 
     def is_stored(self) -> bool:
         """Whether the run has a stored state, so that it can be resumed."""
-        # Imported here, since most commands need no graph.
-        from .embed import thread_id
-
         return bool(_stored_ids(thread_id(self.thread), self.data_dir))
+
+
+def unknown_thread(thread: str) -> UnknownThread:
+    """Return the error for an unknown run."""
+    return UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists them all.")
 
 
 def expand_id(thread: str, data_dir: Path | None) -> str:
@@ -135,8 +138,6 @@ def expand_id(thread: str, data_dir: Path | None) -> str:
 def _stored_ids(pattern: str, data_dir: Path | None) -> list[str]:
     """Return the ids of stored threads that match an SQL `LIKE` pattern; empty if the database
     cannot be read."""
-    from ..core.store.database import RunsLocation
-
     query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
     try:
         # Uses a new connection, since the run's own may be busy or closed.

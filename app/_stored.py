@@ -1,52 +1,81 @@
-"""The commands for stored runs: `runs`, `search`, `show`, `export`, `open` and `delete`."""
+"""The commands for stored runs: `search`, `export`, `open`, `delete` and the packets of `show`.
+
+Also reads runs in full for `runs` and `show` (`_listing`).
+"""
 
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import click
 
 from ..core.dialogue.conversation import safe_text
-from ..core.errors import StateUnreadable, UnknownSetting
+from ..core.errors import DatabaseUnusable, StateUnreadable, UnknownSetting
 from ..core.events.packets import AnyPacket
+from ..core.store.location import OVERVIEW_NOTE, thread_id
+from ..core.store.pages import Pages
 from ._endings import exit_code_of, reports_errors, run_interruptibly
+from ._overview import ListedRun
 from ._rechecking import faults_of
-from ._settings import SHOWN_ID_CHARACTERS, RunName, data_folder, expand_id
+from ._settings import (
+    SHOWN_ID_CHARACTERS,
+    RunName,
+    data_folder,
+    expand_id,
+    unknown_thread,
+)
 from ._terminal import OutputUnusable, can_ask, check_output, deliver, print_output, say
-from .embed import thread_id
-from .exports.formats import FORMATS, ExportFormat, export_formats
-from .output import run_json, run_line, run_page
+from .exports.formats import ExportFormat, chosen_format, export_formats
+from .output import listed_run
 from .progress import PacketLines
-from .runs import RunBook, StoredRun, has_runs, unknown_thread
+from .runs import RunBook, StoredRun, has_runs
 from .stream import replay
-from .words import DONE, FAILED, EvidenceShown, Format
+from .words import DONE, FAILED, EvidenceShown
 
 
-@reports_errors
-def list_runs(data_dir: Path | None) -> int:
-    """Print one line per run, latest first."""
+async def read_listed(
+    folder: Path, kept: Mapping[str, ListedRun | str]
+) -> dict[str, ListedRun | str]:
+    """Return all runs of a data folder by thread id, latest first; for one that cannot be read, the
+    reason.
 
-    async def lines() -> list[str]:
-        folder = data_folder(data_dir)
-        if not has_runs(folder):
-            return []
-        async with RunBook.open(folder) as book:
-            ids = await book.database.saver.thread_ids()
-            # The shortest beginnings that are unique.
-            length = SHOWN_ID_CHARACTERS
-            while len({thread[:length] for thread in ids}) < len(ids):
-                length += 1
-            return [await _line(book, thread, thread[:length]) for thread in ids]
+    Runs that are not in `kept` are read in full, and their overviews kept.
+    """
+    async with RunBook.open(folder) as book:
+        listed = dict[str, ListedRun | str]()
+        for thread in await book.database.saver.thread_ids():
+            listed[thread] = kept.get(thread) or await _read_if_possible(book, thread)
+        return listed
 
-    run_lines = run_interruptibly(lines())
-    if run_lines:
-        print_output("\n".join(run_lines))
-    else:
-        say('No runs yet; start one: deep-research ask "…" --docs FOLDER')
-    return DONE
+
+async def _read_if_possible(book: RunBook, thread: str) -> ListedRun | str:
+    """Return a run, or why it cannot be read, in one line."""
+    try:
+        stored = await book.read(thread)
+    except Exception as error:  # noqa: BLE001 - an unreadable run must not hide the others
+        return " ".join(str(error).split())
+    return await keep_overview(book, stored)
+
+
+async def read_run(name: RunName) -> ListedRun:
+    """Read a run and keep its overview."""
+    async with open_stored_run(name) as (book, stored):
+        return await keep_overview(book, stored)
+
+
+async def keep_overview(book: RunBook, stored: StoredRun) -> ListedRun:
+    """Keep the overview of a run, so that it can be listed and shown without LangGraph; return the
+    run as it is listed."""
+    run = listed_run(stored)
+    if stored.version:
+        note = {OVERVIEW_NOTE: run.overview.note(stored.version)}
+        # A database that accepts no writes can still be listed.
+        with suppress(DatabaseUnusable):
+            await Pages(book.database.store, stored.thread).note(note)
+    return run
 
 
 @reports_errors
@@ -67,15 +96,6 @@ def search_runs(words: str, data_dir: Path | None) -> int:
         print_output(safe_text("\n\n".join(results)))
     else:
         say("No finished run has read anything about that.")
-    return DONE
-
-
-@reports_errors
-def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
-    """Print a run with its plan, research and report."""
-    name = RunName(thread, data_dir)
-    stored = run_interruptibly(_read(name))
-    print_output(run_json(stored) if output_format == "json" else run_page(stored, name))
     return DONE
 
 
@@ -116,39 +136,6 @@ def export_run(
             f"{name.command('audit')}"
         )
     return DONE if deliver(content, path) else FAILED
-
-
-def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
-    """Return the format named `wanted`, or else the one for the suffix of the file; without both,
-    the default.
-
-    Raises `OutputUnusable` for an unknown suffix.
-    """
-    if wanted:
-        return export_formats()[wanted]
-    if path is None or not path.suffix:
-        return FORMATS[0]
-    chosen = _format_of_file(path.name)
-    if chosen:
-        return chosen
-    known = list[str]()
-    for export_format in export_formats().values():
-        known += export_format.suffixes
-    raise OutputUnusable(
-        f"--out {str(path)!r}: unknown suffix; use one of {', '.join(known)}, or choose the format "
-        "with --format"
-    )
-
-
-def _format_of_file(file_name: str) -> ExportFormat | None:
-    """Return the format for the ending of a file name, the longest if several fit; None if none
-    fits."""
-    formats = dict[str, ExportFormat]()
-    for export_format in export_formats().values():
-        for suffix in export_format.suffixes:
-            formats.setdefault(suffix, export_format)
-    endings = [suffix for suffix in formats if file_name.lower().endswith(suffix)]
-    return formats[max(endings, key=len)] if endings else None
 
 
 def export_content(
@@ -249,10 +236,3 @@ async def _read_for_export(name: RunName) -> tuple[StoredRun, bool]:
     async with open_stored_run(name) as (book, stored):
         report = stored.state.report
         return stored, report is None or not faults_of(report, await book.texts(stored, report))
-
-
-async def _line(book: RunBook, thread: str, shown: str) -> str:
-    try:
-        return run_line(await book.read(thread), shown)
-    except Exception as error:  # noqa: BLE001 - an unreadable run must not hide the others
-        return safe_text(f"{shown}  cannot be read: {' '.join(str(error).split())}")

@@ -19,11 +19,10 @@ from langgraph.config import get_stream_writer
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict, Unpack, override
 
-from ..core.accounts.spending import total
 from ..core.errors import DeepResearchError
 from ..core.events.packets import CallFinished, OverallStop, StopReason
 from ..core.records.report import Report
-from ..core.records.research import Strategy
+from ..core.records.research import Strategy, total
 from ..core.records.sources import Source
 from ..core.settings.context import Context, Settings
 from ..core.settings.limits import Limits

@@ -28,9 +28,8 @@ from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.notes import source_notes
-from ._endings import reports_errors, run_interruptibly
+from ._endings import run_interruptibly
 from ._foreign_report import Target, read_foreign
-from ._settings import settings_from_options
 from ._source_check import (
     SourceReading,
     begin_check,
@@ -85,7 +84,12 @@ class CheckedStatement(NamedTuple):
     sources: tuple[int, ...]
     """Numbers of the cited sources."""
     passage: str
-    """The passage that the verdict is based on; empty if there is none."""
+    """The words that the verdict is based on, of sources or of the request; empty if there are
+    none."""
+    after: str = ""
+    """If it was corrected: what it says now; empty if it was taken out."""
+    reason: str = ""
+    """If it was corrected: why."""
 
 
 class CheckedFile(NamedTuple):
@@ -132,9 +136,14 @@ class CheckedFile(NamedTuple):
         if len(shown) > most:
             shown = sorted(shown, key=lambda statement: statement.outcome not in _WRONG)[:most]
         rows = ["| Statement | Verdict | Sources | Passage |", "|---|---|---|---|"]
-        for words, outcome, sources, passage in shown:
-            numbers = ", ".join(map(str, sources))
-            rows.append(f"| {_cell(words)} | {outcome} | {numbers} | {_cell(passage)} |")
+        for statement in shown:
+            numbers = ", ".join(map(str, statement.sources))
+            words = _cell(statement.words)
+            passage = statement.passage
+            if statement.outcome == "corrected":
+                words += f" → {_cell(statement.after) or '∅'}"
+                passage = statement.reason
+            rows.append(f"| {words} | {statement.outcome} | {numbers} | {_cell(passage)} |")
         return safe_text("\n".join(rows))
 
     def markdown(self) -> str:
@@ -146,7 +155,7 @@ class CheckedFile(NamedTuple):
 
     def html(self, path: str) -> str:
         """Return the report as an HTML page, titled after its file (`-`: standard input)."""
-        from .exports.page import unrun_page
+        from .exports.formats import unrun_page
 
         title = Path(path).stem if path != "-" else "Report"
         return unrun_page(title, self.language_code, self.report, self.sources, self.notes)
@@ -206,7 +215,11 @@ async def check_file(
             continue
         outcome = _outcome(unit, verdict, sources=known, is_judged=is_judged)
         cited = tuple(map(int, unit.sources))
-        statements.append(CheckedStatement(verdict.text, outcome, cited, verdict.words))
+        statements.append(
+            CheckedStatement(
+                verdict.text, outcome, cited, verdict.words, verdict.after, verdict.reason
+            )
+        )
     read = list[Source]()
     unread = dict[int, str]()
     for key in keys.values():
@@ -290,13 +303,16 @@ def _cell(words: str) -> str:
     return plain_line(words).replace("|", "\\|")
 
 
-@reports_errors
 def check_path(
-    path: str, request: str, output_format: CheckFormat | None, out: Path | None, **options: Any
+    path: str,
+    request: str,
+    output_format: CheckFormat | None,
+    out: Path | None,
+    given: Mapping[str, Any],
 ) -> int:
-    """Check the report in a file (`-`: standard input), and print it with its verdicts or write it
-    to `out`; `request` is what the report was asked for, empty if unknown."""
-    given = settings_from_options(**options)
+    """Check the report in a file (`-`: standard input) with the given settings, and print it with
+    its verdicts or write it to `out`; `request` is what the report was asked for, empty if
+    unknown."""
     check_output(out)
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()

@@ -19,7 +19,7 @@ from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, EvidenceShow
 
 if TYPE_CHECKING:
     from .check_file import CheckFormat
-    from .commands import Outlet
+    from .progress import Outlet
 
 
 _ENGINES = ", ".join(
@@ -327,7 +327,7 @@ def resume(
 @_DATA_DIR
 def runs(data_dir: Path | None) -> int:
     """List all runs, latest first."""
-    from ._stored import list_runs
+    from ._listing import list_runs
 
     return list_runs(data_dir)
 
@@ -366,9 +366,13 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
         raise click.UsageError(
             "--json prints only packets: drop --format, or drop --json to get the run as data."
         )
-    from ._stored import print_packets, show_run
+    if as_json:
+        from ._stored import print_packets
 
-    return print_packets(thread, data_dir) if as_json else show_run(thread, output_format, data_dir)
+        return print_packets(thread, data_dir)
+    from ._listing import show_run
+
+    return show_run(thread, output_format, data_dir)
 
 
 @cli.command()
@@ -493,10 +497,14 @@ def check(
     Exit codes: 0 nothing is wrong; 1 a source contradicts a statement or does not say it; 2 wrong
     usage or setting.
     """
-    from .check_file import check_path
+    from ._endings import run_with_settings
 
-    verify = "repair" if repair else "check"
-    return check_path(file, request, output_format, out, verify=verify, **options)
+    def start(given: dict[str, Any]) -> int:
+        from .check_file import check_path
+
+        return check_path(file, request, output_format, out, given)
+
+    return run_with_settings(start, {**options, "verify": "repair" if repair else "check"})
 
 
 @cli.command()
@@ -528,9 +536,14 @@ def refresh(
     usage or setting. With --if-changed: 0 nothing new; 5 something new; 1 failed; 2 wrong usage or
     setting.
     """
-    from ._refresh import refresh_run
+    from ._endings import run_with_settings
 
-    return refresh_run(thread, data_dir, out, is_for_news=if_changed, **options)
+    def start(given: dict[str, Any]) -> int:
+        from ._refresh import refresh_run
+
+        return refresh_run(thread, data_dir, out, given, is_for_news=if_changed)
+
+    return run_with_settings(start, options)
 
 
 @cli.command()
@@ -559,16 +572,23 @@ def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) 
     help="Port to listen on. Default: 2024, or a free port if it is taken.",
 )
 @_DATA_DIR
-def serve(**options: Any) -> int:
+def serve(host: str, port: int | None, data_dir: Path | None, **options: Any) -> int:
     """Start the server with the web page.
 
     Prints the address of the page and runs until Ctrl-C; the address ends in an access token,
     unless you have set tokens. The options apply to all runs on the server. Without --docs, the
     server searches the documents of `deep-research demo`, if you have run it.
     """
-    from ._serving import run_server
+    from ._endings import run_with_settings
 
-    return run_server(**options)
+    def start(given: dict[str, Any]) -> int:
+        from ._serving import run_server
+
+        return run_server(given, host, port)
+
+    # Absolute, because the server runs in another working directory.
+    folder = data_dir and data_dir.absolute()
+    return run_with_settings(start, {**options, "data_dir": folder})
 
 
 @cli.command()
@@ -588,9 +608,14 @@ def mcp(**options: Any) -> int:
 
     `serve` offers the same over HTTP, at /mcp.
     """
-    from ._serving import run_mcp
+    from ._endings import run_with_settings
 
-    return run_mcp(**options)
+    def start(given: dict[str, Any]) -> int:
+        from ._serving import run_mcp
+
+        return run_mcp(given)
+
+    return run_with_settings(start, options)
 
 
 @cli.command()
@@ -611,9 +636,14 @@ def doctor(is_trial: bool, **options: Any) -> int:
 
     Exit codes: 0 a run can start, 2 something must be fixed first.
     """
-    from ._doctor import examine
+    from ._endings import run_with_settings
 
-    return examine(is_trial=is_trial, **options)
+    def start(given: dict[str, Any]) -> int:
+        from ._doctor import examine
+
+        return examine(given, is_trial=is_trial)
+
+    return run_with_settings(start, options)
 
 
 def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Outlet:

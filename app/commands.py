@@ -1,38 +1,24 @@
-"""The commands `ask`, `resume` and `demo`: turn options into a run and an exit code."""
+"""The commands `ask`, `resume` and `demo`: turn options into a run and an exit code.
+
+Options are checked here, before `_research` loads LangGraph.
+"""
 
 from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..core.dialogue.conversation import safe_text
 from ..core.errors import UnknownSetting
-from ..core.records import tool_names
 from ..core.records.research import Strategy
 from ..core.settings.context import Context
-from ._endings import exit_code_of, run_interruptibly
-from ._live_view import progress_view
+from ._endings import exit_code_of
 from ._settings import RunName, data_folder, expand_id, settings_from_options
-from ._stored import chosen_format, export_content, read_packets
-from ._terminal import (
-    Output,
-    ask_at_terminal,
-    can_ask,
-    check_output,
-    deliver,
-    print_error,
-    print_output,
-    print_report,
-    say,
-    typed_lines,
-)
-from .output import end_line, report_json
-from .progress import PacketLines, PlainLines, ProgressView
-from .runs import RunBook, StoredRun
-from .words import DONE, FAILED, WAITING
+from ._terminal import Output, check_output, say
+from .exports.formats import chosen_format
+from .progress import Outlet
 
 QUESTION = (
     "When was the light on the Bell Rock shown for the first time, why was Smeaton's tower given "
@@ -41,11 +27,6 @@ QUESTION = (
 """The question that `demo` asks."""
 DOCUMENTS = Path(__file__).with_name("lighthouses")
 """The documents that `demo` searches: five short articles and a table."""
-
-Step = Callable[[RunBook, ProgressView], Awaitable[StoredRun]]
-"""Starts or resumes a run, and returns it when it is finished or waits for an answer."""
-Outlet = Output | PacketLines
-"""Where the report goes, while progress goes to standard error; or packets instead of both."""
 
 
 def ask_question(
@@ -70,8 +51,11 @@ def ask_question(
             raise UnknownSetting(
                 "--estimate needs a plan, but depth quick makes none: choose another --depth."
             )
-        step = _ask_step(name.thread, safe_text(question), given, strategy, is_estimate=is_estimate)
-        return _research(name, context.data_dir, outlet, step, is_estimate=is_estimate)
+        _check_target(name, outlet)
+        from ._research import ask_step, run_to_report
+
+        step = ask_step(name.thread, safe_text(question), given, strategy, is_estimate=is_estimate)
+        return run_to_report(name, context.data_dir, outlet, step, is_estimate=is_estimate)
 
     return exit_code_of(work, name, outlet)
 
@@ -84,8 +68,13 @@ def resume_run(
     name = _new_name(expand_id(safe_text(thread), data_dir), data_dir)
 
     def work() -> int:
-        step = _resume_step(name.thread, safe_text(answer), settings_from_options(**options))
-        return _research(name, data_folder(data_dir), outlet, step)
+        given = settings_from_options(**options)
+        Context.read(given)
+        _check_target(name, outlet)
+        from ._research import resume_step, run_to_report
+
+        step = resume_step(name.thread, safe_text(answer), given)
+        return run_to_report(name, data_folder(data_dir), outlet, step)
 
     return exit_code_of(work, name, outlet)
 
@@ -107,8 +96,11 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
             "clarify": "off",
             "engines": (),
         }
-        step = _ask_step(name.thread, QUESTION, given, "orchestrated")
-        code = _research(name, Context.read(given).data_dir, output, step)
+        _check_target(name, output)
+        from ._research import ask_step, run_to_report
+
+        step = ask_step(name.thread, QUESTION, given, "orchestrated")
+        code = run_to_report(name, Context.read(given).data_dir, output, step)
         say(
             f"\nOpen it in the browser:  {name.command('open')}\n"
             'Ask your own documents:  deep-research ask "…" --docs FOLDER\n'
@@ -126,151 +118,11 @@ def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
     return RunName(safe_text(thread).strip(), data_dir)
 
 
-def _ask_step(
-    thread: str,
-    question: str,
-    given: Mapping[str, Any],
-    strategy: Strategy | None,
-    *,
-    is_estimate: bool = False,
-) -> Step:
-    """Return the step that asks a question on a thread."""
-
-    async def step(book: RunBook, view: ProgressView) -> StoredRun:
-        return await book.ask(thread, question, given, view, strategy, is_estimate=is_estimate)
-
-    return step
-
-
-def _resume_step(
-    thread: str, answer: str, given: Mapping[str, Any], *, is_estimate: bool = False
-) -> Step:
-    """Return the step that resumes a run, showing its earlier progress first."""
-
-    async def step(book: RunBook, view: ProgressView) -> StoredRun:
-        view.recall((await book.read(thread)).state)
-        return await book.resume(thread, answer, given, view, is_estimate=is_estimate)
-
-    return step
-
-
-def _research(
-    name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_estimate: bool = False
-) -> int:
-    """Run until there is a report, or a plan if `is_estimate`; return the exit code.
-
-    At a terminal, the questions of the run are passed on to the user; otherwise they end the
-    command.
-    """
+def _check_target(name: RunName, outlet: Outlet) -> None:
+    """Raise an error, before anything is spent, if the run has no name or its report cannot be
+    written."""
     if not name.thread:
         raise UnknownSetting("The name of the run (--thread) is empty; is a shell variable unset?")
-    if isinstance(outlet, PacketLines):
-        stored = _run_step(name, data_dir, step, outlet)
-        # A finished or waiting run is not resumed, so it has emitted nothing yet.
-        if not outlet.has_stopped:
-            for packet in read_packets(name.thread, data_dir):
-                outlet(packet)
-        if is_estimate and stored.is_planned:
-            return DONE
-        if stored.asks:
-            return _wait(name, stored.asks)
-        return _exit_code(stored)
-    # Fails before anything is spent.
-    export_format = chosen_format(outlet.format, outlet.path)
-    export_format.check_libraries()
-    check_output(outlet.path)
-    stored = _run_step(name, data_dir, step)
-    while stored.asks and not (is_estimate and stored.is_planned) and can_ask():
-        answer = ask_at_terminal(stored.asks, is_plan=stored.is_planned)
-        if not answer:
-            break
-        step = _resume_step(name.thread, answer, {}, is_estimate=is_estimate)
-        stored = _run_step(name, data_dir, step)
-    if is_estimate and stored.is_planned:
-        return _deliver_plan(stored, outlet, name)
-    if stored.asks:
-        if outlet.format == "json":
-            print_output(report_json(stored))
-        return _wait(name, "" if can_ask() else stored.asks)
-    if outlet.format == "json":
-        return _deliver(stored, report_json(stored), outlet)
-    return _deliver(stored, export_content(stored, export_format, name), outlet)
-
-
-def _deliver(stored: StoredRun, content: str | bytes, outlet: Output) -> int:
-    """Write or print the report of a finished run, with a line about the run; return the exit
-    code."""
-    if outlet.path:
-        say(end_line(stored))
-        if not deliver(content, outlet.path):
-            return FAILED
-        return _exit_code(stored)
-    if outlet.format == "json":
-        print_output(str(content))
-    else:
-        print_report(str(content))
-    # Printed below the report, where the user sees it.
-    say(end_line(stored))
-    return _exit_code(stored)
-
-
-def _exit_code(stored: StoredRun) -> int:
-    """Return the exit code of a finished run: `FAILED`, with an error, if all its searches failed
-    and found nothing."""
-    report = stored.state.report
-    searches = [action for action in stored.state.own_actions if action.tool != tool_names.OPEN_URL]
-    if not searches or (report and report.sources):
-        return DONE
-    for search in searches:
-        has_failed = search.fault or search.broken or search.failed
-        if not has_failed or search.found:
-            return DONE
-    why = " ".join(searches[-1].broken or searches[-1].problems)
-    print_error(f"All searches failed, so the report has no sources: {why}")
-    return FAILED
-
-
-def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
-    """Print or write the plan, with what earlier runs like it cost, if known; return the exit
-    code."""
-    state = stored.state
-    assert state.plan is not None
-    if output.format == "json":
-        return DONE if deliver(report_json(stored), output.path) else FAILED
-    text = state.plan.text
-    if stored.estimate:
-        text += f"\n\n{stored.estimate}"
-    is_delivered = deliver(text, output.path)
-    say(f"Execute the plan: {name.command('resume')}")
-    return DONE if is_delivered else FAILED
-
-
-def _wait(name: RunName, question: str) -> int:
-    """Print the question of the run, if it is not empty, and how to answer it; return the exit
-    code."""
-    if question:
-        say(f"\n{question}\n")
-    say(f"Waiting for your answer: {name.command('resume')} --answer TEXT")
-    return WAITING
-
-
-def _run_step(
-    name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None
-) -> StoredRun:
-    """Carry out a step and show its progress: as packets on `lines`, or else in words on standard
-    error."""
-
-    async def main() -> StoredRun:
-        async with RunBook.open(data_dir) as book:
-            progress = lines or progress_view(f"Run {name.shown}")
-            with progress as view, typed_lines() as view.typed:
-                work = step(book, view)
-                if isinstance(view, PlainLines):
-                    work = view.during(work)
-                stored = await work
-                if view.typed:
-                    typed = " ".join(view.typed)
-                    say(f"Not sent, since you typed it too late for this report: {typed}")
-                return stored
-
-    return run_interruptibly(main(), name)
+    if isinstance(outlet, Output):
+        chosen_format(outlet.format, outlet.path).check_libraries()
+        check_output(outlet.path)

@@ -35,7 +35,8 @@ from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.settings.context import Context, Settings
 from ..core.settings.installed import code_version
-from ..core.store.database import Database, RunsLocation, lease_for, usable_saver
+from ..core.store.database import Database, lease_for, open_database, usable_saver
+from ..core.store.location import RunsLocation, thread_id
 from ..core.store.pages import AttachedFiles, Pages
 from ..graph.drawable import DrawableGraph
 from ..graph.orchestrated import build_orchestrated_graph
@@ -351,22 +352,13 @@ def thread_config(name: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id(name)}}
 
 
-def thread_id(name: str) -> str:
-    """Return the thread id for a name: the name itself if it is a UUID, else a UUID derived from
-    it."""
-    try:
-        return str(uuid.UUID(name))
-    except ValueError:
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"deep-research:{name}"))
-
-
 @cache
 def _opened(location: RunsLocation) -> Database:
     """Return the database of a file or URL, opened once per process; closed only at exit, since
     graphs cannot be."""
     resources = AsyncExitStack()
     loop = background_loop()
-    database = wait_for(resources.enter_async_context(location.open()), loop)
+    database = wait_for(resources.enter_async_context(open_database(location)), loop)
     atexit.register(lambda: wait_for(resources.aclose(), loop))
     return database
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from ..core.accounts.spending import dollars, total
 from ..core.dialogue.conversation import clean_nested, safe_text
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
-from ..core.records.research import Finding, Run, Spent
+from ..core.records.research import Finding, Run, Spent, dollars, total
 from ..core.records.sources import Source
 from ..core.writing.notes import research_gaps, unanswered
 from ..state import ResearchState
+from ._overview import ListedRun, Overview
 from ._settings import RunName
 from .runs import StoredRun
 from .words import counted, counts_line, in_words
@@ -40,6 +39,42 @@ def run_markdown(stored: StoredRun) -> str:
 
 def run_json(stored: StoredRun) -> str:
     """Return a whole run as JSON: what `report_json` returns, and plan, steps, research, audit and
+    verdicts."""
+    return listed_run(stored).json()
+
+
+def run_page(stored: StoredRun, name: RunName) -> str:
+    """Return a run with its plan, research and report as text; if unfinished, with the command that
+    resumes `name`."""
+    return listed_run(stored).page(name)
+
+
+def listed_run(stored: StoredRun) -> ListedRun:
+    """Return a run as it is listed and shown."""
+    run = stored.state.run
+    time = ""
+    if run.id:
+        time = f"{run.active_seconds:.1f} s active, started {run.date}, version {run.version}"
+    overview = Overview(
+        strategy=stored.strategy,
+        title=stored.title,
+        question=stored.question,
+        depth=_depth(run) if run.depth else "",
+        asks=stored.asks,
+        is_unfinished=stored.is_unfinished,
+        status=stored.settled_status,
+        changed=stored.changed,
+        stop_reason=run.stop_reason,
+        time=time,
+        spent=spent_line(stored.state.spending),
+        body="\n".join(_body_lines(stored)),
+        data=_run_data(stored),
+    )
+    return ListedRun(stored.thread, stored.name, stored.failure, stored.runner, overview)
+
+
+def _run_data(stored: StoredRun) -> dict[str, Any]:
+    """Return a whole run as data: what `report_json` returns, and plan, steps, research, audit and
     verdicts."""
     state = stored.state
     steps = list[dict[str, Any]]()
@@ -69,25 +104,13 @@ def run_json(stored: StoredRun) -> str:
             "verdicts": [verdict.model_dump(mode="json") for verdict in state.report.verdicts],
         }
         data.update(clean_nested(checked))
-    return json.dumps(data, ensure_ascii=False, indent=2)
+    return data
 
 
-def run_line(stored: StoredRun, shown: str) -> str:
-    """Return a run as one line of a list, which starts with `shown`, the beginning of its id."""
-    name = f"[{stored.name}] " if stored.name else ""
-    words = " ".join(safe_text(name + stored.title).split())
-    status = "running in another process" if stored.runner else stored.status
-    changed = ""
-    if stored.changed:
-        changed = f"{datetime.fromisoformat(stored.changed).astimezone():%Y-%m-%d %H:%M}"
-    return f"{shown}  {changed:16}  {status:20} {words[:80]}"
-
-
-def run_page(stored: StoredRun, name: RunName) -> str:
-    """Return a run with its plan, research and report as text; if unfinished, with the command that
-    resumes `name`."""
+def _body_lines(stored: StoredRun) -> list[str]:
+    """Return the plan, the research and the report of a run as lines of text."""
     state = stored.state
-    lines = _head(stored, name)
+    lines = list[str]()
     # The steps of a typed plan, below, show it in more detail.
     if state.plan and not state.steps:
         lines += ["", "Plan"]
@@ -111,8 +134,7 @@ def run_page(stored: StoredRun, name: RunName) -> str:
     if stored.asks:
         lines += ["", "The run asks"]
         lines += [f"  {line}" for line in stored.asks.splitlines()]
-    lines += ["", stored.report]
-    return safe_text("\n".join(lines).rstrip())
+    return [*lines, "", stored.report]
 
 
 def _step_lines(step: PlanStep, outcome: StepOutcome) -> list[str]:
@@ -270,34 +292,6 @@ def _contradictions(
             }
         )
     return data
-
-
-def _head(stored: StoredRun, name: RunName) -> list[str]:
-    """Return the lines on question, status, time and costs."""
-    run = stored.state.run
-    label = f" [{stored.name}]" if stored.name else ""
-    lines = [f"Run       {stored.thread}{label}"]
-    if stored.strategy != "orchestrated":
-        lines.append(f"Strategy  {stored.strategy}")
-    lines.append(f"Question  {stored.question}")
-    if run.depth:
-        lines.append(f"Depth     {_depth(run)}")
-    status = f"Status    {stored.status}"
-    reason = f"in {stored.runner}" if stored.runner else stored.failure or run.stop_reason
-    if reason:
-        status += f": {reason}"
-    lines.append(status)
-    if stored.asks:
-        lines.append(f"Resume    {name.command('resume')} --answer TEXT")
-    elif stored.is_unfinished and not stored.runner:
-        lines.append(f"Resume    {name.command('resume')}")
-    if run.id:
-        lines.append(
-            f"Time      {run.active_seconds:.1f} s active, started {run.date}, version "
-            f"{run.version}"
-        )
-    lines.append(f"Spent     {spent_line(stored.state.spending)}")
-    return lines
 
 
 def _depth(run: Run) -> str:

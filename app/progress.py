@@ -9,18 +9,19 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
-from ..core.accounts.spending import dollars
 from ..core.dialogue.conversation import safe_text
 from ..core.events import packets
 from ..core.events.packets import AnyPacket, OverallStop, Placement
 from ..core.models.request import pending_calls
-from ..core.records.research import UsualCost
+from ..core.records.research import UsualCost, dollars
 from ..core.settings.context import Clock, SystemClock
-from ..state import ResearchState
-from ._terminal import ReaderGone, print_output, say
+from ._terminal import Output, ReaderGone, print_output, say
 from .words import counted, counts_line, in_words
+
+if TYPE_CHECKING:
+    from ..state import ResearchState
 
 Value = TypeVar("Value")
 _WIDTH = 100
@@ -334,3 +335,7 @@ class PacketLines(ProgressView):
             elapsed_seconds=round(time.monotonic() - self.start, 3),
         )
         self.take(stop)
+
+
+Outlet = Output | PacketLines
+"""Where the report goes, while progress goes to standard error; or packets instead of both."""

@@ -24,7 +24,7 @@ from ..core.dialogue.conversation import (
     question_line,
     safe_text,
 )
-from ..core.errors import UnknownSetting, UnknownThread, UserMistake
+from ..core.errors import UnknownSetting, UserMistake
 from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.checking.source_text import SourceText
@@ -35,15 +35,16 @@ from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.settings.context import ROLES, Context
 from ..core.settings.limits import Limits
-from ..core.store.database import Database, RunsLocation
+from ..core.store.database import Database, open_database
+from ..core.store.location import SETTINGS_NOTE, RunsLocation, thread_id
 from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
-from ._settings import RunName
-from .embed import ResearchGraph, build_graph, thread_config, thread_id
+from ._settings import RunName, unknown_thread
+from .embed import ResearchGraph, build_graph, thread_config
 from .progress import ProgressView, usual_cost_line
 from .stream import apackets
 from .words import counts_line, default_strategy, strategy_of
@@ -52,8 +53,6 @@ _TITLE_CHARACTERS = 100
 """Length to which a question is shortened as the title of its run."""
 _APPROVED = "yes"
 _REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
-NOTES_KEY = "settings"
-"""Store key of a thread's notes, in the namespace of its page texts."""
 
 
 class ThreadNotes(NamedTuple):
@@ -66,7 +65,7 @@ class ThreadNotes(NamedTuple):
     async def read(self) -> dict[str, str]:
         """Return the notes by name: `name`, `label` and `json` (the settings), as far as they were
         stored."""
-        return await self._pages.read_note(NOTES_KEY) or {}
+        return await self._pages.read_note(SETTINGS_NOTE) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the given settings, completed with those chosen earlier for the thread that still
@@ -90,7 +89,7 @@ class ThreadNotes(NamedTuple):
     async def add(self, **notes: str) -> None:
         """Add or replace notes."""
         value = {**await self.read(), **notes}
-        await self._pages.note({NOTES_KEY: value})
+        await self._pages.note({SETTINGS_NOTE: value})
 
     @property
     def _pages(self) -> Pages:
@@ -128,6 +127,8 @@ class StoredRun(NamedTuple):
     """The other process that is running it, in words; empty if there is none."""
     label: str = ""
     """Name that the user gave the run on the web page; empty if none."""
+    version: str = ""
+    """Version of the stored state; empty if unknown."""
 
     @property
     def is_planned(self) -> bool:
@@ -163,8 +164,11 @@ class StoredRun(NamedTuple):
             return "running"
         if self.asks:
             return "waiting"
-        if self.failure:
-            return "failed"
+        return "failed" if self.failure else self.settled_status
+
+    @property
+    def settled_status(self) -> str:
+        """Status of a run that is not running, waiting or failed."""
         if self.is_unfinished or not self.state.run.id:
             return "stopped"
         return self.state.run.status
@@ -249,7 +253,7 @@ class RunBook(NamedTuple):
     @asynccontextmanager
     async def open(cls, data_dir: Path) -> AsyncIterator[RunBook]:
         """Open the runs of a data folder, or of the database set in the environment."""
-        async with RunsLocation.of(data_dir).open() as database:
+        async with open_database(RunsLocation.of(data_dir)) as database:
             graph = cache(partial(build_graph, checkpointer=database.saver, store=database.store))
             yield cls(graph, database, data_dir)
 
@@ -356,6 +360,8 @@ class RunBook(NamedTuple):
     async def read(self, thread: str, owner: str = "") -> StoredRun:
         """Return a stored run; raises `UnknownThread`. The caller, if it holds the lease as
         `owner`, is not reported as `runner`."""
+        # Read first: if the state changes meanwhile, it is not mistaken for that of this version.
+        version = await self.database.saver.state_version(thread_id(thread))
         strategy = await self._strategy_of(thread)
         if strategy is None:
             raise unknown_thread(thread)
@@ -377,6 +383,7 @@ class RunBook(NamedTuple):
             failure=failure,
             runner=str(runner or ""),
             label=notes.get("label", ""),
+            version=version,
         )
 
     async def earlier(self, stored: StoredRun) -> list[StoredRun]:
@@ -497,11 +504,6 @@ def has_runs(data_dir: Path) -> bool:
     """Whether there may be runs; to be checked before `RunBook.open`, which creates a missing
     database."""
     return RunsLocation.of(data_dir).may_exist
-
-
-def unknown_thread(thread: str) -> UnknownThread:
-    """Return the error for an unknown run."""
-    return UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists them all.")
 
 
 async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:

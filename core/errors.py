@@ -41,11 +41,13 @@ subclass for their own use, such as `BranchNotSaved` in `store/_saver.py` and `E
 from __future__ import annotations
 
 import logging
-
-from langgraph.errors import GraphBubbleUp
+import sys
+from functools import cache
+from typing import Any, Self, TypeVar, cast
 
 from .masking import masked
 
+Raised = TypeVar("Raised", bound=BaseException)
 _CHARACTERS = 500
 """Maximum length of an error's text in the log."""
 _WITHHELD = "its text is logged at the level DEBUG"
@@ -59,17 +61,25 @@ class DeepResearchError(Exception):
     """Exit code of a command that ends with this error."""
 
 
-class StopsTheRun(GraphBubbleUp):
+class StopsTheRun(Exception):
     """Mixed into errors that every researcher would run into: going on would only cost money.
 
-    It derives from `GraphBubbleUp` because LangGraph passes such errors by the error handlers of
-    nodes, lets the other branches finish, and runs the failed node again on resumption. If an error
-    handler raised the error again instead, it would be lost, and LangGraph would run the handler
-    again, not the node.
+    Once LangGraph is loaded, its instances are also `GraphBubbleUp` errors (of a subclass with the
+    same name): LangGraph passes these by the error handlers of nodes, lets the other branches
+    finish, and runs the failed node again on resumption. If an error handler raised the error again
+    instead, it would be lost, and LangGraph would run the handler again, not the node. The class
+    itself does not derive from `GraphBubbleUp`, since a command that only lists runs or rejects an
+    option does not load LangGraph, which takes most of a second.
+
+    It comes first among the base classes, so that its `__new__` is the one that Python calls.
     """
 
+    def __new__(cls, *arguments: Any) -> Self:
+        """Return an error of this class that LangGraph, if it is loaded, lets pass."""
+        return super().__new__(_in_langgraph(cls), *arguments)
 
-class UserMistake(DeepResearchError, StopsTheRun):
+
+class UserMistake(StopsTheRun, DeepResearchError):
     """The call or a setting must change; nothing more is spent until then."""
 
     exit_code = 2
@@ -140,7 +150,7 @@ class DatabaseUnusable(UserMistake):
     """The database is corrupt, foreign, locked or read-only."""
 
 
-class StateUnreadable(DeepResearchError, StopsTheRun):
+class StateUnreadable(StopsTheRun, DeepResearchError):
     """The stored run is damaged, or was not written by this package."""
 
 
@@ -178,7 +188,7 @@ class ModelFailed(RunFailed):
     """A model refused the call or broke off."""
 
 
-class RateLimited(ModelFailed, StopsTheRun):
+class RateLimited(StopsTheRun, ModelFailed):
     """The provider asks to wait longer than `retry_seconds`."""
 
 
@@ -190,7 +200,7 @@ class ContentRefused(ModelFailed):
     """The model, or a filter of its provider, declined to answer."""
 
 
-class SearchFailed(RunFailed, StopsTheRun):
+class SearchFailed(StopsTheRun, RunFailed):
     """Every search engine is down, and there is nothing else to search."""
 
 
@@ -244,3 +254,24 @@ def _shown(error: BaseException, keeps_text: bool) -> BaseException:
     shown.__context__ = error.__context__ and _shown(error.__context__, keeps_text)
     shown.__suppress_context__ = error.__suppress_context__
     return shown.with_traceback(error.__traceback__)
+
+
+def _in_langgraph(kind: type[Raised]) -> type[Raised]:
+    """Return the class of an error as LangGraph, if it is loaded, has to see it."""
+    bubble_up = getattr(sys.modules.get("langgraph.errors"), "GraphBubbleUp", None)
+    if bubble_up is None or issubclass(kind, bubble_up):
+        return kind
+    both = _bubbling(kind, bubble_up)  # type: ignore[arg-type]  # mypy takes classes for unhashable
+    return cast(type[Raised], both)
+
+
+@cache
+def _bubbling(kind: type, bubble_up: type) -> type:
+    """Return a class with the name of `kind` that derives from both classes."""
+
+    def reduce(error: BaseException) -> tuple[Any, ...]:
+        # Pickled as an error of the class that can be imported.
+        return kind, error.args, vars(error)
+
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__reduce__": reduce}
+    return type(kind.__name__, (kind, bubble_up), names)

@@ -10,7 +10,6 @@ Nodes import no other node, only their frame:
 - `turn`: one execution of a node: its settings, state, packets and costs
 - `step_turn`: the same for a step of a plan, with what is known and learned there, and the forms
   that models fill in on its results
-- `usual_cost`: what finished runs have cost
 
 Read `begin` first, the entry, then `orchestrate` (a model decides what is researched next) or
 `schedule` (the typed plan decides). Every module that is named after a node is public.

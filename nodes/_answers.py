@@ -11,16 +11,17 @@ from typing import Any, Literal, NamedTuple
 
 from langgraph.types import interrupt
 
+from ..core.accounts.ledger import FinishedRuns
 from ..core.dialogue.conversation import check_question, marked, safe_text
 from ..core.dialogue.plan_text import PlanText
 from ..core.errors import QuestionRefused
 from ..core.events.blocks import PlanPackets
 from ..core.events.packets import OverallStop
 from ..core.evidence.citations.labels import is_approval, labels
+from ..core.models.resolve import model_names
 from ..core.records.research import Plan
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
-from .usual_cost import usual_cost_of
 
 AnswerKind = Literal["approve", "edit", "reject", "respond", "end"]
 NO_COMMENT = "Please make another plan."
@@ -146,7 +147,8 @@ async def offer_plan(turn: Turn, plan: Plan) -> StateUpdate:
     Returns the update.
     """
     placement = turn.events.placement
-    cost = await usual_cost_of(turn.pages, turn.state.run, turn.context)
+    finished = FinishedRuns.like(turn.pages, turn.state.run, model_names(turn.context))
+    cost = await finished.usual_cost()
     if cost:
         turn.emit(PlanPackets(placement).estimate(cost))
     is_reviewed = turn.context.review_plan and turn.state.run.is_resumable

@@ -35,8 +35,7 @@ from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
 from ..core.writing.language import check_language, decide_language
 from ..state import ResearchState, StateUpdate, channels_reset
-from ..tools.offer import check_tools, search_scope
-from ..tools.passed import load_servers
+from ..tools.offer import check_tools, load_tools, search_scope
 from ..tools.redaction import note_user
 from ..tools.run_engines import choose_engines
 from ._answers import UserDecision, reviewed
@@ -63,7 +62,7 @@ async def begin(
     heartbeat = ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0)
     Emitter(runtime.stream_writer).emit(heartbeat)
     context = settings_of(runtime)
-    await load_servers(context)
+    await load_tools(context)
     # Messages that were not added by a call of this graph may still contain files.
     messages = await take_files(state.messages, Pages.of_node(runtime.store, ""), context)
     state = replace(state, messages=messages)

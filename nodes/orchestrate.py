@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from ..core.accounts.spending import Budget
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import (
     MOST_GAPS,
@@ -30,9 +29,9 @@ from ..core.records.plan import Observation
 from ..core.records.research import Progress, Task
 from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.offer import DECISION_TOKENS
-from ..tools.passed import load_servers, passed_tools
+from ..tools.offer import DECISION_TOKENS, further_tools, load_tools
 from ..tools.tool import tool_schema
+from ._budget import Budget
 from ._control import THINK_TOOL_SCHEMA
 from ._orders import MOST_ANALYSES, Order, decide
 from .turn import NodeRuntime, Turn, begin_turn
@@ -86,7 +85,7 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     context = turn.context
     state = turn.state
     progress = state.progress
-    await load_servers(context)
+    await load_tools(context)
     reasons = profile_of("orchestrator", context).reasons
     max_cycles = context.limits.max_cycles
     setting = "max_cycles"
@@ -159,7 +158,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         reasons=reasons,
         offered=turn.offered,
         own_sources=context.own_sources,
-        further=list(passed_tools(context)),
+        further=further_tools(context),
         max_cycles=max_cycles,
         max_analyses=max_analyses,
         parallel=limits.max_parallel_researchers,

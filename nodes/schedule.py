@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from ..core.accounts.spending import Budget
 from ..core.events.blocks import StepPackets
 from ..core.events.packets import TopLevelBranching
 from ..core.evidence.memory.learned import fitting_learnings
@@ -16,6 +15,7 @@ from ..core.evidence.memory.observations import (
 from ..core.records.plan import Learning, PlanStep, StepOutcome, StepTask
 from ..core.records.sources import Source
 from ..state import ResearchState, StateUpdate
+from ._budget import Budget
 from ._steps import NOTHING_TO_THINK_OVER, due, replace_steps, restore_skipped, skip_pending
 from .turn import NodeRuntime, Turn, begin_turn
 

@@ -15,7 +15,6 @@ from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
 from ..core.accounts.ledger import Ledger, UnsettledCosts
-from ..core.accounts.spending import Budget
 from ..core.concurrency import Failed
 from ..core.dialogue.conversation import Conversation, progress_chunk
 from ..core.errors import failure_of, log_failure
@@ -43,6 +42,7 @@ from ..tools.redaction import note_user
 from ..tools.results import shortener, shrunk
 from ..tools.tool import Meter, Outcome, ToolContext
 from ..tools.use import TimeLimit, action_of, shown_use, use_tool
+from ._budget import Budget
 from ._control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from ._disputes import declared_disputes
 from ._facts import facts_of_researcher, facts_of_run

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from ..core.accounts.ledger import FinishedRuns
 from ..core.dialogue.conversation import Conversation
 from ..core.evidence.citations.rendering import title_line
 from ..core.library.earlier import EarlierPages
-from ..core.models.resolve import is_extractive
+from ..core.models.resolve import is_extractive, model_names
 from ..core.records import tool_names
 from ..core.records.report import Draft
 from ..core.writing.basis import source_texts
@@ -18,7 +19,6 @@ from ..core.writing.notes import asked_notes
 from ..core.writing.report import audited_report, unchecked
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
-from .usual_cost import record_finished
 
 
 async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -78,7 +78,8 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         turn.apply(report=report)
     delivery = turn.delivery
     turn.emit(*delivery.end_packets(was_checked=was_checked))
-    await record_finished(turn.pages, turn.state, context)
+    finished = FinishedRuns.like(turn.pages, turn.state.run, model_names(context))
+    await finished.record(turn.state)
     await EarlierPages(turn.pages, context).record(state.sources.values())
     messages = await asyncio.to_thread(delivery.report_messages)
     return {**update, "messages": messages, "report": report}

@@ -2,7 +2,8 @@
 
 Owns searching, opening and reading documents whole as a model or node asks for it, engines and
 their failures, what an app passes in, which addresses a thread may open, and which words may leave
-the machine. The built-in tools have a private module each.
+the machine. The built-in tools have a private module each, and those that an app passes in have one
+together.
 
 Public modules; read `tool` first, then `use`:
 
@@ -12,7 +13,6 @@ Public modules; read `tool` first, then `use`:
   find, and reads pages outside of runs
 - `results`: formats results for models, and reads them back
 - `redaction`: what the user has said, and which words of a query may be sent
-- `passed`: tools, retrievers and MCP servers that an app passes in
 - `engine`: interface, results and failures of search engines
 - `run_engines`: chooses a run's engines, paces requests to them, and reuses their answers
 """

@@ -16,8 +16,8 @@ from ..core.evidence.text.similarity import distinct, interleave
 from ..core.records import tool_names
 from ..core.settings.context import Context
 from ._addresses import Addresses
+from ._passed import PassedEngine, plain_name
 from .engine import EngineFailed, Found, SearchEngine, allowed_results, hit_of
-from .passed import PassedEngine, plain_name
 from .redaction import Redacted, redact
 from .results import shortened
 from .run_engines import search_engine

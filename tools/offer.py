@@ -18,8 +18,8 @@ from ._internal_search import (
     documents_to_read,
 )
 from ._open_url import OpenUrl, OpenUrlArguments
+from ._passed import PassedTool, load_servers, passed_schema, passed_tools
 from ._web_search import WebSearch, WebSearchArguments
-from .passed import PassedTool, passed_schema, passed_tools
 from .run_engines import choose_engines, choose_retrievers, fallback_engines
 from .tool import ResearchTool, ToolContext, tool_schema
 
@@ -29,6 +29,20 @@ providers cache."""
 
 DECISION_TOKENS = 1024
 """Maximum output tokens of one decision of the orchestrator or a researcher."""
+
+
+async def load_tools(context: Context) -> None:
+    """Load the tools of MCP servers, once; call it before any other function of this module.
+
+    Raises `ExtraMissing`, and `UnknownSetting` for an unusable server.
+    """
+    await load_servers(context)
+
+
+def further_tools(context: Context) -> list[str]:
+    """Return the names of the tools of the settings; raises `UnknownSetting` for an unusable
+    one."""
+    return list(passed_tools(context))
 
 
 def check_tools(context: Context) -> None:

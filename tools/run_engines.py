@@ -21,6 +21,7 @@ from ..core.concurrency import PerLoop
 from ..core.errors import SearchRefused, UnknownSetting, log_failure
 from ..core.settings.context import Context, Engine, engine_name
 from ..core.settings.installed import ENGINES, is_dotted
+from ._passed import PassedEngine
 from .engine import (
     EngineBlocked,
     EngineBusy,
@@ -30,7 +31,6 @@ from .engine import (
     cleaned,
     without_notice,
 )
-from .passed import PassedEngine
 from .tool import Meter, ToolContext
 
 _LONGEST_PAUSE = 600.0

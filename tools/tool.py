@@ -11,12 +11,11 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, BeforeValidator, WithJsonSchema
 
-from ..core.accounts.spending import total
 from ..core.errors import SearchFailed
 from ..core.evidence.text.similarity import distinct
 from ..core.reading.documents.decode import without_controls
 from ..core.records import tool_names
-from ..core.records.research import Spent, Task
+from ..core.records.research import Spent, Task, total
 from ..core.records.sources import NotRead, Source
 from ..core.settings.limits import Limits
 from ..core.store.pages import Pages

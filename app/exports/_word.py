@@ -23,8 +23,8 @@ from docx.shared import Cm, Inches, Pt, RGBColor
 from ...core.evidence.citations.labels import is_right_to_left
 from ..words import EvidenceShown
 from ._body import columns_of, longest_word
+from ._page import report_page
 from .finished import Finished
-from .page import report_page
 
 _SKIPPED = {"skip", "legend"}
 """Tags and classes of elements that are useful only on screens."""

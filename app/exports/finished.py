@@ -11,7 +11,6 @@ import lxml.html
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ...core.accounts.spending import dollars
 from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.labels import Labels, labels
 from ...core.evidence.citations.rendering import link_to, without_marks
@@ -19,6 +18,7 @@ from ...core.evidence.citations.sanitizing import commonmark, sanitized
 from ...core.evidence.memory.observations import ThreadDisputes
 from ...core.evidence.text.sentences import sentences_of
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
+from ...core.records.research import dollars
 from ...core.records.sources import Dispute, Source
 from ...core.writing.notes import report_notes
 from ..runs import StoredRun

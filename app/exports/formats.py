@@ -6,12 +6,15 @@ nowhere else. Writers are imported on first use, because most of them import slo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from ...core.records.report import Report
+    from ...core.records.sources import Source
     from ..runs import StoredRun
     from ..words import EvidenceShown
 
@@ -82,7 +85,7 @@ FORMATS: tuple[ExportFormat, ...] = (
         takes_run=True,
     ),
     ExportFormat(
-        "html", "Web page", (".html", ".htm"), "text/html", ".page:report_page", evidence="full"
+        "html", "Web page", (".html", ".htm"), "text/html", "._page:report_page", evidence="full"
     ),
     ExportFormat(
         "docx",
@@ -97,9 +100,9 @@ FORMATS: tuple[ExportFormat, ...] = (
         "PDF",
         (".pdf",),
         "application/pdf",
-        ".page:report_pdf",
+        "._page:report_pdf",
         evidence="short",
-        check=".page:check_pdf",
+        check="._page:check_pdf",
     ),
     ExportFormat(
         "bibtex", "BibTeX", (".bib",), "application/x-bibtex", "._bibliography:report_bibtex"
@@ -128,6 +131,65 @@ def export_formats() -> Mapping[str, ExportFormat]:
     for name, entry in EXPORTERS.entries.items():
         formats.setdefault(name, _registered_format(name, f"{entry.module}:{entry.attr}"))
     return formats
+
+
+def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
+    """Return the format named `wanted`, or else the one for the suffix of the file; without both,
+    the default.
+
+    Raises `UnknownSetting` for an unknown suffix.
+    """
+    if wanted:
+        return export_formats()[wanted]
+    if path is None or not path.suffix:
+        return FORMATS[0]
+    chosen = _format_of_file(path.name)
+    if chosen:
+        return chosen
+    known = list[str]()
+    for export_format in export_formats().values():
+        known += export_format.suffixes
+    # Imported here, because it would slow down `--help`.
+    from ...core.errors import UnknownSetting
+
+    raise UnknownSetting(
+        f"--out {str(path)!r}: unknown suffix; use one of {', '.join(known)}, or choose the format "
+        "with --format"
+    )
+
+
+def _format_of_file(file_name: str) -> ExportFormat | None:
+    """Return the format for the ending of a file name, the longest if several fit; None if none
+    fits."""
+    formats = dict[str, ExportFormat]()
+    for export_format in export_formats().values():
+        for suffix in export_format.suffixes:
+            formats.setdefault(suffix, export_format)
+    endings = [suffix for suffix in formats if file_name.lower().endswith(suffix)]
+    return formats[max(endings, key=len)] if endings else None
+
+
+def unrun_page(
+    title: str, language_code: str, report: Report, cited: Sequence[Source], notes: Sequence[str]
+) -> str:
+    """Return a checked report that no run has written as an HTML page; `cited` are its sources."""
+    # Slow to import, like the writers.
+    from ._page import report_page
+    from .finished import Finished
+
+    finished = Finished(
+        title=title,
+        question=title,
+        date="",
+        language_code=language_code,
+        report=report,
+        cited=cited,
+        notes=notes,
+        contradictions=(),
+        was_researched=True,
+        sources={},
+    )
+    return report_page(finished)
 
 
 def _registered_format(name: str, writer: str) -> ExportFormat:

@@ -10,14 +10,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, get_args
 
+from ...core.accounts.ledger import FinishedRuns
 from ...core.errors import DeepResearchError, UserMistake
 from ...core.events.tracing import traced_to
 from ...core.library.library import DocumentOutline, Library
-from ...core.models.resolve import is_extractive
+from ...core.models.resolve import is_extractive, model_names
 from ...core.records.research import Depth, Strategy
 from ...core.settings.context import ROLES, Context, engine_name
 from ...core.store.pages import Pages
-from ...nodes.usual_cost import usual_cost_at
 from ...tools.run_engines import choose_engines, fallback_engines
 from ..exports.formats import export_formats
 from ..progress import usual_cost_words
@@ -77,8 +77,9 @@ async def usual_costs(pages: Pages, context: Context) -> dict[Depth, str]:
     """
     costs = dict[Depth, str]()
     with suppress(UserMistake):
+        models = model_names(context)
         for depth in _DEPTHS:
-            cost = await usual_cost_at(pages, _STRATEGY, depth, context)
+            cost = await FinishedRuns(pages, _STRATEGY, depth, models).usual_cost()
             if cost:
                 costs[depth] = usual_cost_words(cost)
     return costs

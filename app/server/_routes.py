@@ -19,12 +19,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ...core.accounts.ledger import Account
-from ...core.accounts.spending import total
 from ...core.dialogue.conversation import attached_to, clean_nested, mark_of, safe_text
 from ...core.errors import DeepResearchError, UnknownThread, UserMistake, log_failure
 from ...core.events.log import StoredLog
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to
+from ...core.records.research import total
 from ...core.settings.context import Context
 from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes

@@ -18,7 +18,7 @@ from ...core.errors import UserMistake
 from ...core.library.attachments import message_words, messages_with_files, take_files
 from ...core.settings.context import Context
 from ...core.settings.server_settings import UserSettings
-from ...core.store.database import RunsLocation
+from ...core.store.location import RunsLocation
 from ...core.store.pages import LOCAL_USER, OWNER, Pages
 from ..embed import NOT_WAITING, RECURSION_LIMIT
 from ..runs import RunBook

@@ -12,7 +12,8 @@ from langgraph.store.base import BaseStore
 from ...core.settings.context import Context
 from ...core.settings.installed import load_all
 from ...core.settings.server_settings import UserSettings
-from ...core.store.database import RunsLocation
+from ...core.store.database import open_database
+from ...core.store.location import RunsLocation
 from ...tools.run_engines import load_engines
 from ..embed import compile_graph
 
@@ -33,7 +34,7 @@ async def open_saver() -> AsyncIterator[BaseCheckpointSaver[str]]:
     # Resolves folders and imports engines now, since this would block the event loop during a run.
     await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
     location = await asyncio.to_thread(RunsLocation.of, Context().data_dir)
-    async with location.open() as database:
+    async with open_database(location) as database:
         yield database.saver
 
 
@@ -41,5 +42,5 @@ async def open_saver() -> AsyncIterator[BaseCheckpointSaver[str]]:
 async def open_store() -> AsyncIterator[BaseStore]:
     """Open the store in the same database."""
     location = await asyncio.to_thread(RunsLocation.of, Context().data_dir)
-    async with location.open() as database:
+    async with open_database(location) as database:
         yield database.store

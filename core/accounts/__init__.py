@@ -1,5 +1,6 @@
-"""What a run costs: totals, reached limits, and costs of nodes that failed or were stopped.
+"""What a run has cost, kept outside its state: costs of nodes that failed or were stopped, of the
+server's users, and of finished runs.
 
-Public modules: `spending` (totals, and what a run may still spend) and `ledger` (costs outside the
-state: of failed nodes, and of the server's users). Begin with `spending`.
+Public module: `ledger`. The totals of a run are in `core/records/research.py`, its budget in
+`nodes/_budget.py`.
 """

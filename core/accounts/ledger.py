@@ -1,4 +1,5 @@
-"""Costs outside the state: the bill of a node, and the daily accounts of the server's users.
+"""Costs outside the state: the bill of a node, the daily accounts of the server's users, and what
+finished runs cost.
 
 A node writes its costs to the state when it ends. If it fails or is stopped, its costs are recorded
 in the store (`Ledger.recorded`), and the next node adds them to the state (`Ledger.unsettled`).
@@ -8,23 +9,30 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from statistics import median
 from typing import Any, NamedTuple
 
 from langgraph.errors import GraphBubbleUp
 
+from ...state import ResearchState
 from ..errors import DailyLimitReached, UserMistake, log_failure
-from ..records.research import Run, Spent
+from ..records.research import Depth, Run, Spent, Strategy, UsualCost, total
 from ..settings.context import Context
 from ..store.pages import Pages
 from ._answers import Answers
-from .spending import total
 
 _ACCOUNTS = "accounts"
 """Used instead of a thread id for the notes with the daily spending of the server's users."""
+_FINISHED = "finished runs"
+"""Used instead of a thread id for the notes with the costs of finished runs."""
+_LEAST_RUNS = 3
+"""Number of finished runs from which on their median is known."""
+MOST_RUNS = 20
+"""Number of latest runs to keep of each kind."""
 _EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
 """Note on a question without recorded costs; `owners` have a note with costs each: a researcher's
 id, or empty."""
@@ -185,3 +193,62 @@ class Ledger:
         """Return the name of the note with an owner's costs; without an owner, of the note that
         lists the owners."""
         return " ".join(["costs of", self._question_id, *owner])
+
+
+class FinishedRuns:
+    """The costs of a user's latest finished runs of one kind: strategy, depth and models."""
+
+    def __init__(
+        self, pages: Pages, strategy: Strategy, depth: Depth, models: Sequence[str]
+    ) -> None:
+        """`pages`: those of any thread of the user; `models`: the name of each role's model."""
+        if depth == "auto":
+            depth = "standard"
+        self._pages = pages.of_thread(_FINISHED)
+        self._kind = " ".join([pages.user, strategy, depth, *models])
+        """Name of the note with their figures."""
+
+    @classmethod
+    def like(cls, pages: Pages, run: Run, models: Sequence[str]) -> FinishedRuns:
+        """Return the finished runs of the same kind as this run."""
+        depth: Depth = "quick" if run.is_quick else run.depth or "standard"
+        return cls(pages, run.strategy, depth, models)
+
+    async def record(self, state: ResearchState) -> None:
+        """Record what a run of this kind cost, once; skip runs without model calls, which are
+        free."""
+        run = state.run
+        spent = total(state.spending)
+        has_started = bool(state.plan) or run.is_quick
+        if not spent.calls or not has_started:
+            return
+        figures = {
+            "input_tokens": spent.input_tokens,
+            "output_tokens": spent.output_tokens,
+            "seconds": run.active_seconds,
+        }
+        async with self._pages.lock(self._kind):
+            runs = {**await self._figures(), run.id: figures}
+            latest = list(runs.items())[-MOST_RUNS:]
+            await self._pages.note({self._kind: {"runs": dict(latest)}})
+
+    async def usual_cost(self) -> UsualCost | None:
+        """Return the median cost; None if too few runs have finished."""
+        runs = await self._figures()
+        if len(runs) < _LEAST_RUNS:
+            return None
+        seconds = list[float]()
+        tokens = list[int]()
+        for figures in runs.values():
+            seconds.append(figures["seconds"])
+            tokens.append(figures["input_tokens"] + figures["output_tokens"])
+        return UsualCost(
+            runs=len(runs),
+            median_seconds=round(median(seconds), 1),
+            median_tokens=round(median(tokens)),
+        )
+
+    async def _figures(self) -> dict[str, dict[str, Any]]:
+        """Return the figures of the runs by question id, oldest first."""
+        note = await self._pages.read_note(self._kind) or {"runs": {}}
+        return note["runs"]  # type: ignore[no-any-return]  # stored by us

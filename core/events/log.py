@@ -21,11 +21,10 @@ from langgraph.types import StreamWriter
 
 from ..concurrency import PerLoop
 from ..errors import DatabaseUnusable, log_failure
+from ..store.location import FAILURE_NOTE
 from ..store.pages import Pages, thread_changes
 from .packets import Packet
 
-_FAILURE = "failure"
-"""Name of the note with the reason why the last run on a thread failed."""
 _FLUSH_SECONDS = 0.5
 """Seconds after which emitted packets are stored."""
 _READ_AT_ONCE = 64
@@ -195,12 +194,12 @@ async def flush(thread_id: str, failure: str | None, store: BaseStore | None) ->
         # An unusable store may be the very reason for the failure.
         with suppress(DatabaseUnusable):
             if failure != await read_failure(pages):
-                await pages.note({_FAILURE: {"words": failure}})
+                await pages.note({FAILURE_NOTE: {"words": failure}})
 
 
 async def read_failure(pages: Pages) -> str:
     """Return why the last run on a thread failed, in one line; empty if it succeeded."""
-    note = await pages.read_note(_FAILURE) or {}
+    note = await pages.read_note(FAILURE_NOTE) or {}
     return str(note.get("words", ""))
 
 

@@ -333,6 +333,11 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
     return _make_model(model, role, context)
 
 
+def model_names(context: Context) -> list[str]:
+    """Return the name of each role's model; raises as `resolve_model` does."""
+    return [profile_of(role, context).name for role in ROLES]
+
+
 def profile_of(role: Role, context: Context) -> Profile:
     """Return what is known about a role's model: from the settings, else its server, else
     LangChain's profile of it.

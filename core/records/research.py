@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
 from . import tool_names
 from .sources import Dispute, NotRead, Record
@@ -13,6 +15,7 @@ Decision = Literal["again", "research", "analyze", "report"]
 Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation"]
 Depth = Literal["quick", "standard", "deep", "auto"]
 Strategy = Literal["orchestrated", "planned"]
+_CENT = 0.01
 
 
 class ToolRequest(Record):
@@ -245,6 +248,52 @@ class Spent(Record):
     """Completed calls of research tools."""
     usd: float = 0.0
     """Cost in US dollars, as far as known."""
+
+
+class Total(NamedTuple):
+    """Total costs; see `Spent` for the fields."""
+
+    calls: int
+    """Number of model calls."""
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    searches: int
+    fetches: int
+    tool_calls: int
+    usd: float
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+    def share_used_up(self, task: Task) -> str:
+        """Return which share of the run's budget the task has used up with these costs, worded for
+        the reader; empty if none."""
+        if task.tokens is not None and self.tokens >= task.tokens:
+            return "its share of the token limit was used up (max_tokens)"
+        if task.usd is not None and self.usd >= task.usd:
+            return "its share of the money limit was used up (max_usd)"
+        return ""
+
+
+def total(spending: Mapping[str, Spent]) -> Total:
+    """Add up the costs; `spending` has an entry for each call of a model or tool."""
+    entries = spending.values()
+    sums = dict[str, Any]()
+    for name in Total._fields[1:]:
+        sums[name] = sum(getattr(spent, name) for spent in entries)
+    calls = sum(1 for spent in entries if spent.input_tokens or spent.output_tokens)
+    return Total(calls=calls, **sums)
+
+
+def dollars(usd: float) -> str:
+    """Format an amount in US dollars to the cent; less than a cent to two significant digits."""
+    if usd >= _CENT or usd <= 0:
+        return f"${usd:.2f}"
+    digits = 1 - math.floor(math.log10(usd))
+    return f"${usd:.{digits}f}".rstrip("0")
 
 
 class UsualCost(Record):

@@ -226,6 +226,11 @@ class Limits(KnownNames, BaseSettings):
         20."""
         return max(1, min(_MOST_ELEMENTS, self.memory_tokens // _TOKENS_PER_ELEMENT))
 
+    def researcher_seconds_left(self, seconds: float) -> float:
+        """Return how long a researcher that has worked for `seconds` may go on, less the time
+        reserved for writing."""
+        return self.researcher_seconds_hard * (1 - self.writing_share) - seconds
+
     def deepened(self) -> Limits:
         """Return the limits of depth `deep`; those that were set explicitly are unchanged."""
         return self._with(DEEP)

@@ -9,26 +9,20 @@ SQLite by triggers of the connection.
 from __future__ import annotations
 
 import asyncio
-import os
-import platform
 import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime
-from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import ThreadBusy
+from ._holder import Holder, Process, active_owners, this_process
 from ._shielded import ShieldedTasks
 from .pages import thread_changes
 
 _RENEWAL_SECONDS = 5.0
 """Seconds between renewals of a lease."""
-EXPIRY_SECONDS = 60.0
-"""Seconds after which a lease expires if not renewed; longer than any wait for the database."""
 _HANDOVER_SECONDS = 2.0
 """Seconds to wait for an abandoned run of this process that is about to stop."""
 TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config, private because of its underscores
@@ -36,48 +30,6 @@ TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config, pri
 and takes none."""
 FENCED = "the lease of this thread is held by another run"
 """Text of the database error for a refused write."""
-
-_active_owners: set[str] = set()
-"""Owners of the leases that this process holds; a stored lease of this process with another owner
-is stale."""
-
-
-class Process(NamedTuple):
-    """What identifies a process: not its id alone, since ids are reused."""
-
-    pid: int
-    birth: str
-    """Its start time in the system's units, or `unknown`."""
-    machine: str
-    """The machine or container in which its id is valid."""
-
-
-class Holder(NamedTuple):
-    """A stored lease, and the process that holds it; as text: that process, for the user."""
-
-    owner: str
-    """Unique id of the lease."""
-    process: Process
-    since: str
-    """When the lease was taken (ISO 8601)."""
-    age: float
-    """Seconds since the lease was renewed; negative if the machine has restarted since, and its
-    clock with it."""
-
-    def is_alive(self) -> bool:
-        """Whether the lease is valid: the process exists and has renewed it in time. Blocks, since
-        it reads files."""
-        if self.process == _this_process() and self.owner not in _active_owners:
-            return False
-        if self.process.machine == _machine() and self.process.birth != _birth(self.process.pid):
-            return False
-        return 0 <= self.age < EXPIRY_SECONDS
-
-    def __str__(self) -> str:
-        pid = self.process.pid
-        since = f"{datetime.fromisoformat(self.since).astimezone():%Y-%m-%d %H:%M:%S}"
-        which = "this" if pid == os.getpid() else "another"
-        return f"{which} process ({pid}) since {since}"
 
 
 class Lease:
@@ -164,7 +116,7 @@ class Leases(ABC):
             return
         lease = Lease(thread_id)
         renewing: asyncio.Task[None] | None = None
-        _active_owners.add(lease.owner)
+        active_owners.add(lease.owner)
         try:
             await self._take(lease)
             self._held[thread_id] = lease
@@ -180,7 +132,7 @@ class Leases(ABC):
                 with suppress(self.errors):
                     await self._shielded.do(self._release(lease))
             finally:
-                _active_owners.discard(lease.owner)
+                active_owners.discard(lease.owner)
                 thread_changes.announce(thread_id)
 
     async def other_holder(self, thread_id: str, owner: str = "") -> Holder | None:
@@ -203,7 +155,7 @@ class Leases(ABC):
     async def _take(self, lease: Lease) -> None:
         end = time.monotonic() + _HANDOVER_SECONDS
         stale_owner = ""
-        process = await asyncio.to_thread(_this_process)
+        process = await asyncio.to_thread(this_process)
         while not await self._shielded.do(self._write_taken(lease, process, stale_owner)):
             holder = await self._holder(lease.thread_id)
             if holder is None:
@@ -243,39 +195,3 @@ class Leases(ABC):
     @abstractmethod
     async def _holder(self, thread_id: str) -> Holder | None:
         """Return the stored holder of a thread's lease."""
-
-
-def _this_process() -> Process:
-    return Process(os.getpid(), _birth(os.getpid()), _machine())
-
-
-def _birth(pid: int) -> str:
-    """Return when a process started, `unknown` if the system does not say; empty if it has
-    ended."""
-    try:
-        # The program's name, in parentheses, may contain anything.
-        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-        return "" if fields[0] in ("Z", "X") else fields[19]
-    except (FileNotFoundError, ProcessLookupError):
-        if Path("/proc/self/stat").exists():
-            return ""
-    if os.name != "posix":
-        return "unknown"
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return ""
-    except PermissionError:
-        pass
-    return "unknown"
-
-
-@cache
-def _machine() -> str:
-    """Return an id of this machine since its last start, or of this container."""
-    try:
-        # A container has its own process ids.
-        space = Path("/proc/self/ns/pid").readlink()
-        return f"{Path('/proc/sys/kernel/random/boot_id').read_text('ascii').strip()} {space}"
-    except OSError:
-        return platform.node()

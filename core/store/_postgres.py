@@ -25,11 +25,12 @@ from typing_extensions import override
 from ..concurrency import Locks, PerLoop
 from ..errors import DatabaseUnusable
 from ..settings.limits import DATABASE
-from ._lease import FENCED, Holder, Lease, Leases, Process
+from ._holder import Holder, Process
+from ._lease import FENCED, Lease, Leases
+from ._packing import TEXT, packed, unpacked
 from ._saver import RunSaver
 from ._serializer import StrictSerializer
 from ._shielded import ShieldedTasks
-from .pages import TEXT, packed, unpacked
 
 _CONNECT_SECONDS = 10
 _CONNECTIONS = 8

@@ -25,8 +25,9 @@ from langgraph.checkpoint.base import (
 
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
 from ._lease import FENCED, Leases
+from ._packing import TEXT, store_prefix, unpacked
 from ._shielded import ShieldedTasks, shielded
-from .pages import ATTACHMENTS, TEXT, AttachedFiles, page_namespace, unpacked
+from .pages import ATTACHMENTS, AttachedFiles
 
 _CHECKPOINTS_OF_RUNS = """
 WITH RECURSIVE
@@ -88,7 +89,7 @@ class CheckpointKey(NamedTuple):
     checkpoint_id: str
 
 
-class BranchNotSaved(NotSaved, StopsTheRun):
+class BranchNotSaved(StopsTheRun, NotSaved):
     """Raised instead of `NotSaved` in a branch, to get past its error handler.
 
     `NotSaved` itself cannot be a `StopsTheRun`, because LangGraph ignores such an error when it
@@ -219,7 +220,7 @@ class RunSaver(BaseCheckpointSaver[str]):
         # The namespaces of the lists of finished runs end in a hash of the user.
         listed = "DELETE FROM store WHERE key = ? AND prefix BETWEEN 'runs of 0' AND 'runs of g'"
         await self.change(
-            ("DELETE FROM store WHERE prefix = ?", [(_prefix(thread_id),)]),
+            ("DELETE FROM store WHERE prefix = ?", [(store_prefix(thread_id),)]),
             (listed, [(thread_id,)]),
         )
 
@@ -241,7 +242,7 @@ class RunSaver(BaseCheckpointSaver[str]):
                 f"SELECT ?, {names} FROM {table} WHERE thread_id = ? {order} ON CONFLICT DO NOTHING"
             )
             statements.append((copy_rows, [threads]))
-        statements.append((_COPY_TEXTS, [tuple(map(_prefix, threads))]))
+        statements.append((_COPY_TEXTS, [tuple(map(store_prefix, threads))]))
         await self.change(*statements)
 
     async def _attachments(self, thread_id: str) -> list[AttachedFiles]:
@@ -249,7 +250,7 @@ class RunSaver(BaseCheckpointSaver[str]):
         empty."""
         query = "SELECT value FROM store WHERE prefix = ? AND key = ?"
         found: list[AttachedFiles] = []
-        for (value,) in await self.rows(query, _prefix(thread_id), ATTACHMENTS):
+        for (value,) in await self.rows(query, store_prefix(thread_id), ATTACHMENTS):
             # PostgreSQL stores values as one text.
             note = unpacked(value.get(TEXT) if isinstance(value, dict) else value)
             folder = note.get("folder")
@@ -347,6 +348,11 @@ class RunSaver(BaseCheckpointSaver[str]):
         )
         return [str(row[0]) for row in await self.rows(query)]
 
+    async def state_version(self, thread_id: str) -> str:  # noqa: ARG002 - for databases that have one
+        """Return the version of a thread's state, which differs after any write to its checkpoints;
+        empty if there is none, and for PostgreSQL."""
+        return ""
+
     async def versions(self, thread_ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
         """Return (latest checkpoint, owner of the lease) by id of the thread, for threads that have
         checkpoints.
@@ -372,8 +378,3 @@ class RunSaver(BaseCheckpointSaver[str]):
 def config_of(key: CheckpointKey) -> RunnableConfig:
     """Return the config that names a checkpoint."""
     return {"configurable": key._asdict()}
-
-
-def _prefix(thread_id: str) -> str:
-    """Return the column `prefix` of a thread's texts and notes in LangGraph's table `store`."""
-    return ".".join(page_namespace(thread_id))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -20,10 +19,9 @@ from ..records.langgraph_private import SAFE_MSGPACK_METHODS, SAFE_MSGPACK_TYPES
 from ..records.research import Run
 from ..records.sources import Record
 from ..settings.installed import code_version
+from ._packing import CHECKED, checked_kind
 from ._upgrade import UPGRADES, Upgrade
 
-_CHECKED = "msgpack:"
-"""Prefix of the type of a stored value with a checksum, which follows (CRC-32, 8 hex digits)."""
 _RAW = ("null", "bytes", "bytearray")
 """Types of values that LangGraph stores without serializing them."""
 
@@ -60,7 +58,7 @@ class StrictSerializer(JsonPlusSerializer):
             obj = failure_of(obj)
         kind, data = super().dumps_typed(obj)
         if self._has_checksums and kind == "msgpack":
-            kind = _checked_kind(data)
+            kind = checked_kind(data)
         return kind, data
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
@@ -69,8 +67,8 @@ class StrictSerializer(JsonPlusSerializer):
         kind, packed = data
         if kind in _RAW:
             return super().loads_typed(data)
-        if kind != "msgpack" and kind != _checked_kind(packed):
-            if str(kind).startswith(_CHECKED):
+        if kind != "msgpack" and kind != checked_kind(packed):
+            if str(kind).startswith(CHECKED):
                 raise StateUnreadable("its bytes were changed")
             raise StateUnreadable(f"it is written as {kind!r}")
         return _Reader(self._records, self._upgrades).read(packed)
@@ -182,8 +180,3 @@ def _misfit(name: str, error: ValidationError) -> StateUnreadable:
         faults[field] = f"{field}: {fault['msg']}"
     listed = "; ".join([*faults.values()][:3])
     return StateUnreadable(f"a record {name!r} does not fit version {code_version()} ({listed})")
-
-
-def _checked_kind(data: bytes) -> str:
-    """Return the type of a value that is stored with a checksum."""
-    return f"{_CHECKED}{zlib.crc32(data):08x}"

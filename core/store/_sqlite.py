@@ -23,15 +23,14 @@ from langgraph.store.sqlite import SqliteStore
 from typing_extensions import override
 
 from ..concurrency import Threads
-from ..errors import DatabaseUnusable
-from ._lease import FENCED, Holder, Lease, Leases, Process
+from ._holder import Holder, Process
+from ._lease import FENCED, Lease, Leases
+from ._packing import packed, unpacked
 from ._saver import CheckpointKey, RunSaver, config_of
 from ._serializer import StrictSerializer
 from ._shielded import ShieldedTasks
-from .pages import packed, unpacked
+from .location import BUSY_SECONDS, HOLDER, VERSION, is_damage, sqlite_unusable
 
-BUSY_SECONDS = 30.0
-"""Seconds to wait while another process writes."""
 _REFUSE_WITHOUT_LEASE = f"""
 WHEN (SELECT owner FROM main.leases WHERE thread_id = NEW.thread_id)
     IS NOT (SELECT owner FROM held WHERE thread_id = NEW.thread_id)
@@ -113,15 +112,9 @@ class SqliteLeases(Leases):
             )
 
     async def _holder(self, thread_id: str) -> Holder | None:
-        query = "SELECT owner, pid, birth, machine, since, renewed FROM leases WHERE thread_id = ?"
-        async with self._lock, self._connection.execute(query, (thread_id,)) as rows:
+        async with self._lock, self._connection.execute(HOLDER, (thread_id,)) as rows:
             row = await rows.fetchone()
-        if not row:
-            return None
-        owner, pid, birth, machine, since, renewed = row
-        # The monotonic clock cannot be set; it restarts with the machine.
-        age = time.monotonic() - renewed
-        return Holder(owner, Process(pid, birth, machine), since, age)
+        return Holder.of_row(tuple(row)) if row else None
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[None]:
@@ -186,6 +179,11 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
             if is_damage(error):
                 raise sqlite_unusable(self._path, error) from error
             raise
+
+    @override
+    async def state_version(self, thread_id: str) -> str:
+        rows = await self.rows(f"{VERSION} WHERE thread_id = ? GROUP BY thread_id", thread_id)
+        return str(rows[0][0]) if rows else ""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint with the id in `config`; without an id, the one written last."""
@@ -311,26 +309,3 @@ def _connect(path: Path) -> sqlite3.Connection:
     # The next checkpoint, written with FULL, syncs the earlier writes as well.
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
-
-
-def sqlite_unusable(path: Path, error: Exception) -> DatabaseUnusable:
-    """Return the error for the user that says why an SQLite file cannot be used."""
-    reason = "it cannot be read"
-    if isinstance(error, sqlite3.Error):
-        reason = str(error)
-    message = f"The database {str(path)!r} cannot be used: {reason} (setting data_dir)."
-    if is_damage(error):
-        message += (
-            " It is damaged: restore a backup, or use another folder (--data-dir); see "
-            "`deep-research doctor`."
-        )
-    return DatabaseUnusable(message)
-
-
-def is_damage(error: Exception) -> bool:
-    """Whether the error means that the file is damaged, rather than busy, full or read-only."""
-    if not isinstance(error, sqlite3.Error):
-        return True
-    # The lowest byte is the error, the others are its details.
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

@@ -7,14 +7,12 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
-import re
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
     asynccontextmanager,
-    closing,
     nullcontext,
     suppress,
 )
@@ -30,24 +28,21 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import BaseStore
 
 from ..concurrency import in_thread
-from ..errors import DatabaseUnusable, ExtraMissing
+from ..errors import DatabaseUnusable
 from ..settings.installed import code_version
-from ..settings.limits import DATABASE
 from ._lease import TOKEN, Lease, Leases
 from ._saver import RunSaver
 from ._serializer import StrictSerializer
-from ._sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, sqlite_unusable
-
-FILE_NAME = "runs.sqlite"
-_POSTGRESQL = re.compile(r"(?:postgresql|postgres)(?:\+\w+)?://", re.IGNORECASE)
-"""Scheme of a PostgreSQL address, with or without a driver's name as in SQLAlchemy's addresses."""
-_SCHEME = re.compile(r"([a-z][\w+.-]+)://", re.IGNORECASE)
-_SQLITE_ERRORS = (sqlite3.Error, ValueError)
-"""Errors of a damaged file; `ValueError` if a name in it is not valid text."""
-_APPLICATION_ID = 0x44525331
-"""Number in the header of an SQLite file (`application_id`) that identifies our databases."""
-LAYOUT = 1
-"""Version of the tables, in the header of an SQLite file (`user_version`)."""
+from ._sqlite import PageStore, SqliteRunSaver
+from .location import (
+    APPLICATION_ID,
+    BUSY_SECONDS,
+    LAYOUT,
+    SQLITE_ERRORS,
+    RunsLocation,
+    import_postgres,
+    sqlite_unusable,
+)
 
 
 class Database(NamedTuple):
@@ -59,121 +54,39 @@ class Database(NamedTuple):
     """Stores texts and notes; see `Pages`."""
 
 
-class RunsLocation(NamedTuple):
-    """Where a database of runs is, or is to be created."""
+@asynccontextmanager
+async def open_database(location: RunsLocation) -> AsyncIterator[Database]:
+    """Open the database (a new file if it is missing), for the running event loop.
 
-    target: Path | str
-    """The path of an SQLite file, or the address of a PostgreSQL database."""
+    Raises `DatabaseUnusable` if the file is corrupt, not one of ours, locked or read-only, or
+    the database is unreachable, and `ExtraMissing` if the packages for PostgreSQL are not
+    installed.
+    """
+    target = location.target
+    if isinstance(target, str):
+        await asyncio.to_thread(import_postgres)
+        from ._postgres import open_postgres
 
-    @classmethod
-    def of(cls, data_dir: Path) -> RunsLocation:
-        """Return the location that the environment names, else a file in the data folder."""
-        name = os.environ.get(DATABASE)
-        if not name:
-            return cls(data_dir / FILE_NAME)
-        return cls.named(name)
-
-    @classmethod
-    def named(cls, name: str | Path) -> RunsLocation:
-        """Return the location that the user gave as `name`.
-
-        Raises `DatabaseUnusable` for another kind of database, and for a path into a missing
-        folder: only the data folder is created, since any other path may be mistyped.
-        """
-        if isinstance(name, str):
-            postgresql = _POSTGRESQL.match(name)
-            if postgresql:
-                return cls(f"postgresql://{name[postgresql.end() :]}")
-            scheme = _SCHEME.match(name)
-            if scheme:
-                # The rest may hold a password.
-                raise DatabaseUnusable(
-                    f"A database at {scheme[1]}:// cannot be used: give the path of a file, which "
-                    "becomes an SQLite database, or postgresql://USER:PASSWORD@HOST/NAME (setting "
-                    f"{DATABASE})."
-                )
-        path = Path(name).expanduser()
-        if not path.parent.is_dir():
-            raise DatabaseUnusable(
-                f"The database {str(name)!r} cannot be opened: there is no folder "
-                f"{str(path.parent)!r}; create it, or correct the path."
-            )
-        return cls(path)
-
-    @property
-    def may_exist(self) -> bool:
-        """Whether there may be a database; unknown for PostgreSQL."""
-        return isinstance(self.target, str) or self.target.exists()
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[Database]:
-        """Open the database (a new file if it is missing), for the running event loop.
-
-        Raises `DatabaseUnusable` if the file is corrupt, not one of ours, locked or read-only, or
-        the database is unreachable, and `ExtraMissing` if the packages for PostgreSQL are not
-        installed.
-        """
-        if isinstance(self.target, str):
-            await asyncio.to_thread(_import_postgres)
-            from ._postgres import open_postgres
-
-            async with open_postgres(self.target) as database:
-                yield Database(*database)
-            return
-        await asyncio.to_thread(_prepare, self.target)
-        connection = aiosqlite.connect(self.target, timeout=BUSY_SECONDS)
-        # A database that an app never closes must not keep the process alive.
-        connection._thread.daemon = True
-        try:
-            async with connection, AsyncExitStack() as resources:
-                for pragma in ("trusted_schema = OFF", "journal_mode = WAL", "synchronous = FULL"):
-                    await connection.execute(f"PRAGMA {pragma}")
-                store = await asyncio.to_thread(PageStore, self.target)
-                resources.callback(store.close)
-                saver = SqliteRunSaver(connection, self.target)
-                await saver.setup()
-                await saver.leases.setup()
-                resources.push_async_callback(saver.shielded.end)
-                yield Database(saver, store)
-        except sqlite3.Error as error:
-            raise sqlite_unusable(self.target, error) from error
-
-    def query(self, query: str, *parameters: str, seconds: float) -> list[tuple[Any, ...]]:
-        """Return the rows of a query with `?` parameters, over a connection of its own; none if
-        there is no database yet.
-
-        Raises `DatabaseUnusable`, also if the database stays busy for this many seconds.
-        """
-        if isinstance(self.target, str):
-            _import_postgres()
-            from ._postgres import query_postgres
-
-            return query_postgres(self.target, query, parameters, seconds)
-        if not self.target.exists():
-            return []
-        try:
-            address = f"{self.target.absolute().as_uri()}?mode=rw"
-            with closing(sqlite3.connect(address, uri=True, timeout=seconds)) as connection:
-                return connection.execute(query, parameters).fetchall()
-        except _SQLITE_ERRORS as error:
-            raise sqlite_unusable(self.target, error) from error
-
-    def check_whole(self) -> None:
-        """Raise `DatabaseUnusable` if any part of an SQLite file is damaged."""
-        if isinstance(self.target, Path):
-            [[found], *_] = self.query("PRAGMA quick_check(1)", seconds=BUSY_SECONDS)
-            if found != "ok":
-                raise sqlite_unusable(self.target, ValueError(found))
-
-
-def _import_postgres() -> None:
+        async with open_postgres(target) as database:
+            yield Database(*database)
+        return
+    await asyncio.to_thread(_prepare, target)
+    connection = aiosqlite.connect(target, timeout=BUSY_SECONDS)
+    # A database that an app never closes must not keep the process alive.
+    connection._thread.daemon = True
     try:
-        from . import _postgres as postgres  # noqa: F401 - its packages are an extra
-    except ImportError as error:
-        raise ExtraMissing(
-            f"{DATABASE} names a PostgreSQL database, which needs psycopg: "
-            'pip install ".[postgres]" in the checkout of deep_research.'
-        ) from error
+        async with connection, AsyncExitStack() as resources:
+            for pragma in ("trusted_schema = OFF", "journal_mode = WAL", "synchronous = FULL"):
+                await connection.execute(f"PRAGMA {pragma}")
+            store = await asyncio.to_thread(PageStore, target)
+            resources.callback(store.close)
+            saver = SqliteRunSaver(connection, target)
+            await saver.setup()
+            await saver.leases.setup()
+            resources.push_async_callback(saver.shielded.end)
+            yield Database(saver, store)
+    except sqlite3.Error as error:
+        raise sqlite_unusable(target, error) from error
 
 
 def _prepare(path: Path) -> None:
@@ -193,17 +106,17 @@ def _prepare(path: Path) -> None:
             if not tables and not known:
                 connection.execute(f"PRAGMA user_version = {LAYOUT}")
                 # Written last: after a kill before it, the file still counts as new.
-                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                known = _APPLICATION_ID
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                known = APPLICATION_ID
             layout = connection.execute("PRAGMA user_version").fetchone()[0]
         connection.close()
     except OSError as error:
         raise DatabaseUnusable(
             f"The database {str(path)!r} cannot be opened: {error.strerror} (setting data_dir)."
         ) from error
-    except _SQLITE_ERRORS as error:
+    except SQLITE_ERRORS as error:
         raise sqlite_unusable(path, error) from error
-    if known != _APPLICATION_ID:
+    if known != APPLICATION_ID:
         raise DatabaseUnusable(
             f"{str(path)!r} is a database of another program (setting data_dir)."
         )

@@ -9,10 +9,7 @@ are woken when something is stored (`thread_changes`).
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import shutil
-import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
@@ -27,24 +24,12 @@ from langgraph.store.memory import InMemoryStore
 from ..concurrency import Locks, PerLoop
 from ..errors import DatabaseUnusable
 from ..records.sources import text_hash
+from ._packing import DAMAGED, TEXT, page_namespace
 
-DAMAGED = "damaged"
-"""Key of the object that replaces an unreadable stored value; its value names the file, for error
-messages."""
 OWNER = "langgraph_auth_user_id"
 """Key in `configurable`, and in the metadata of checkpoints, for the user of LangGraph's server."""
 LOCAL_USER = "local"
 """Owner of runs outside a server."""
-TEXT = "text"
-"""Key of a text in a stored value."""
-_PACKED = "zlib"
-"""Key of a compressed text (in base64) in a stored value."""
-_PACKED_CHARACTERS = 1000
-"""Minimum length of texts that are compressed."""
-_FAST = 1
-"""Compression level; takes a quarter of a millisecond for a page."""
-_LONGEST_BYTES = 50_000_000
-"""Maximum size of a decompressed text, against decompression bombs in a foreign database."""
 _REFERENCE = "text_hash"
 """Key, in the artifact of a tool result, of the hash of the text that it refers to."""
 ATTACHMENTS = "attachments"
@@ -56,12 +41,6 @@ deleted together."""
 _locks = Locks()
 _UNKEPT = InMemoryStore()
 """Store of graphs that were compiled without one; its texts are lost with the process."""
-
-
-def page_namespace(thread_id: str) -> tuple[str, str]:
-    """Return the store namespace of a thread's texts and notes; dots are escaped, since they
-    separate its parts."""
-    return (thread_id.replace("%", "%25").replace(".", "%2E"), "pages")
 
 
 class Pages:
@@ -187,39 +166,6 @@ def _note_value(item: Item | None) -> dict[str, Any] | None:
             f"{item.namespace[0]} cannot be read."
         )
     return dict(item.value)
-
-
-def packed(op: PutOp) -> PutOp:
-    """Return a write to the store with its text compressed, if that is long."""
-    if op.value is None:
-        return op
-    text = op.value.get(TEXT)
-    if not isinstance(text, str) or len(text) < _PACKED_CHARACTERS:
-        return op
-    data = zlib.compress(text.encode("utf-8", "surrogatepass"), _FAST)
-    value = dict(op.value)
-    del value[TEXT]
-    value[_PACKED] = base64.b64encode(data).decode()
-    return op._replace(value=value)
-
-
-def unpacked(stored: Any, file: str = "") -> dict[str, Any]:
-    """Return a stored value, decoded and decompressed; an unreadable one becomes `{DAMAGED: file}`.
-
-    It is not an error, since other values are read in the same batch. `file`: path of the database,
-    for the user.
-    """
-    try:
-        value = json.loads(stored)
-        if _PACKED in value:
-            data = base64.b64decode(value.pop(_PACKED))
-            text = zlib.decompressobj().decompress(data, _LONGEST_BYTES)
-            value[TEXT] = text.decode("utf-8", "surrogatepass")
-    except (ValueError, TypeError, zlib.error):
-        value = None
-    if isinstance(value, dict):
-        return value
-    return {DAMAGED: f" {file!r}" if file else ""}
 
 
 class AttachedFiles(NamedTuple):

@@ -109,6 +109,8 @@ class UnitJudgement(NamedTuple):
     """The calculations with which the unit's figures follow from others."""
     is_absence: bool = False
     """Whether the unit says that something is not stated or does not exist."""
+    elsewhere: tuple[str, ...] = ()
+    """The quoted words that are in the request or in another statement of the report."""
     doubt: Doubt | None = None
     """What code could not prove; None if it proved everything."""
     stated: StatedVerdict = "supported"
@@ -128,8 +130,9 @@ class UnitJudgement(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The quoted words of all passages."""
-        return " … ".join(dict.fromkeys(passage.words for passage in self.passages))
+        """The quoted words of all passages, then those of the request and the report."""
+        quoted = [passage.words for passage in self.passages]
+        return " … ".join(dict.fromkeys([*quoted, *self.elsewhere]))
 
     @property
     def decided_by(self) -> DecidedBy:
@@ -440,14 +443,14 @@ async def _judge(
 
 
 def _stated_elsewhere(units: Sequence[ReportUnit], report: Iterable[ReportUnit]) -> list[str]:
-    """Return the report's cited statements that are not among these units, from which they may draw
+    """Return the report's statements that are not among these units, from which they may draw
     conclusions; none if each of them cites a source itself."""
-    if all(unit.is_cited or unit.kind != "statement" for unit in units):
+    if all(unit.is_cited or unit.kind not in ("statement", "cell") for unit in units):
         return []
     shown = set(map(key_of, units))
     stated = list[str]()
     for unit in report:
-        if unit.is_cited and unit.kind in ("statement", "cell") and key_of(unit) not in shown:
+        if unit.kind in ("statement", "cell") and key_of(unit) not in shown:
             stated.append(unit.text)
     return stated
 
@@ -609,6 +612,7 @@ def proved(
         verdict=_outcome(unit, judgement, proof, open_doubt),
         passages=proof.passages,
         calculations=proof.calculations,
+        elsewhere=proof.elsewhere,
         doubt=doubt if judgement.stated in ("supported", "reasoning") else None,
     )
 

@@ -171,7 +171,7 @@ def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
             entry["right"] = judgement.right
         else:
             entry["verdict"] = judgement.verdict
-        if judgement.passages:
+        if judgement.words:
             entry["source_says"] = judgement.words
             entry["sources"] = evidence.numbers_of(judgement.sources)
         wrong.append(entry)
@@ -455,10 +455,13 @@ class Examination:
         """Calls of the verifier's model for the draft; the others are for corrected sentences."""
         return self._judge_calls_left - self._judge_calls_left // _RESERVED_EVERY
 
-    async def _judge(self, units: Sequence[ReportUnit], calls: int) -> None:
+    async def _judge(
+        self, units: Sequence[ReportUnit], calls: int, report: Sequence[ReportUnit] = ()
+    ) -> None:
         """Have a model judge units in at most `calls` calls.
 
-        Verbatim quotations and units judged already are left out.
+        Verbatim quotations and units judged already are left out. `report` are all units of the
+        report that they belong to, if it is not the current one.
         """
         if calls < 1 or is_extractive("verifier", self._context):
             return
@@ -471,7 +474,7 @@ class Examination:
             self._filler.failures += self.notices
         if self._grade == "unsound":
             return
-        report = self._units()
+        report = [unit for unit in report or self._units() if not self._is_known_wrong(unit)]
         judged, made = await judge(open_units, self._evidence, self._filler, calls, report)
         self._judged |= judged
         await asyncio.to_thread(self._prove, open_units)
@@ -553,6 +556,10 @@ class Examination:
             if not has_new_premise:
                 break
             waiting = [unit for unit in current if self._is_unproved(unit)]
+
+    def _is_known_wrong(self, unit: ReportUnit) -> bool:
+        judgement = self._judged.get(key_of(unit))
+        return judgement is not None and is_wrong(unit, judgement)
 
     def _is_unproved(self, unit: ReportUnit) -> bool:
         judgement = self._judged.get(key_of(unit))
@@ -746,8 +753,10 @@ class Examination:
         after = report_units(_with_rewrites(rewrites, self._text), self._sources)
         # A cell with another head or label makes another statement.
         to_judge = [unit for unit in after if key_of(unit) not in known]
+        befores = {key_of(unit): unit.before for unit in after}
         for _, units in pairs:
-            to_judge += units
+            for unit in units:
+                to_judge.append(unit._replace(before=befores.get(key_of(unit), unit.before)))
         # A sentence whose words changed may have named what the next one speaks of.
         next_units = dict[int, list[ReportUnit]]()
         earlier = dict[UnitKey, UnitJudgement]()
@@ -761,7 +770,7 @@ class Examination:
                     earlier[key_of(unit)] = judgement
                     self._sent_to_judge.discard(key_of(unit))
             to_judge += units
-        await self._judge(to_judge, self._judge_calls_left)
+        await self._judge(to_judge, self._judge_calls_left, after)
         self._judged = {**earlier, **self._judged}
         accepted = list[Fault]()
         present = {unit.text for unit in before}

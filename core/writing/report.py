@@ -13,7 +13,6 @@ from langgraph.graph.message import push_message
 from typing_extensions import override
 
 from ...state import ResearchState
-from ..accounts.spending import total
 from ..dialogue.conversation import Mark, mark_of, marked
 from ..dialogue.transcripts import REASONING
 from ..events.blocks import MessagePackets, ReportPackets
@@ -46,6 +45,7 @@ from ..evidence.memory.observations import ThreadDisputes
 from ..evidence.origin import organisations
 from ..evidence.text.similarity import reprints
 from ..records.report import Audit, ClaimCheck, Draft, Report
+from ..records.research import total
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages

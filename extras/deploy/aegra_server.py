@@ -29,7 +29,8 @@ from deep_research.core.settings.context import Context
 from deep_research.core.settings.installed import load_all
 from deep_research.core.settings.limits import DATABASE
 from deep_research.core.settings.server_settings import UserSettings
-from deep_research.core.store.database import RunsLocation
+from deep_research.core.store.database import open_database
+from deep_research.core.store.location import RunsLocation
 from deep_research.tools.run_engines import load_engines
 
 PLACE = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns"})
@@ -148,7 +149,7 @@ def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
         os.umask(0o077)
         if not hasattr(db_manager._checkpointer, "leases"):
             db_manager._checkpointer, db_manager._store = await opened.enter_async_context(
-                location.open()
+                open_database(location)
             )
         return ServedGraph.of(compile_graph(strategy), context_schema=UserSettings)
 

@@ -8,19 +8,17 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.tool import tool_call
 
-from ...core.accounts.spending import seconds_left, total
 from ...core.concurrency import Failed
 from ...core.dialogue.transcripts import Calls, estimated_tokens, missing_in
 from ...core.events.blocks import ResearcherPackets
 from ...core.events.call import CallEvents
 from ...core.models.ask import Reply, ask_model
 from ...core.records import tool_names
-from ...core.records.research import Action, Ending, ToolRequest
+from ...core.records.research import Action, Ending, ToolRequest, total
 from ...core.settings.context import Context
 from ...prompts import render_prompt
 from ...state import BranchUpdate, ResearcherState
-from ...tools.offer import DOCUMENTS_CALL
-from ...tools.passed import load_servers
+from ...tools.offer import DOCUMENTS_CALL, load_tools
 from ...tools.results import shrunk
 from ..turn import NodeRuntime, ResearcherTurn
 from ._calculations import calculated
@@ -35,7 +33,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     task = state.task
     turn = ResearcherTurn(state, runtime, CallEvents)
     context = turn.context
-    await load_servers(context)
+    await load_tools(context)
     if not (state.step or state.notes or state.was_nudged):
         packets = ResearcherPackets(turn.tab)
         turn.emit(packets.start(task.text), packets.title(task.title))
@@ -56,7 +54,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         # All documents have been read, and there is nothing else to search.
         return {"ended": "done", "request": None}
     shortenings, notes = await _in_view(state, turn)
-    left = seconds_left(context.limits, state.seconds)
+    left = context.limits.researcher_seconds_left(state.seconds)
     reply = await turn.attempt(_ask(state, notes, turn), left)
     step = state.step
     if turn.events.thoughts:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ...core.accounts.spending import seconds_left
 from ...core.events.call import SilentEvents
 from ...core.records import tool_names
 from ...core.records.sources import unopened
 from ...state import BranchUpdate, ResearcherState
-from ...tools.passed import load_servers
+from ...tools.offer import load_tools
 from ...tools.results import results_in
 from ...tools.tool import Meter, ToolContext
 from ...tools.use import (
@@ -25,10 +24,10 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     request, task = state.request, state.task
     assert request is not None
     turn = ResearcherTurn(state, runtime, SilentEvents)
-    await load_servers(turn.context)
+    await load_tools(turn.context)
     meter = Meter.of_task(task, state.spending)
     limits = turn.context.limits
-    left = TimeLimit(seconds_left(limits, state.seconds), "researcher_seconds_hard")
+    left = TimeLimit(limits.researcher_seconds_left(state.seconds), "researcher_seconds_hard")
     time = min(TimeLimit(limits.tool_seconds, "tool_seconds"), left)
     reads_all = request.tool == tool_names.READ_DOCUMENTS
     use = shown_use(turn.events, turn.placement, request.tool, request.inputs, task.scope, [meter])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from langchain_core.messages import AnyMessage
 
-from ...core.accounts.spending import total
 from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets, activity
 from ...core.records import tool_names
 from ...core.records.plan import PLAN_TIME_OVER
+from ...core.records.research import total
 from ...state import BranchUpdate, StepState
 from ...tools.offer import DOCUMENTS_CALL
 from ...tools.tool import Meter

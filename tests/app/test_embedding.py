@@ -24,9 +24,10 @@ from pydantic import TypeAdapter, ValidationError
 import deep_research
 from deep_research import Context, Settings
 from deep_research.app._edits import EditRefused
-from deep_research.app.embed import build_graph, compile_graph, thread_config, thread_id
+from deep_research.app.embed import build_graph, compile_graph, thread_config
 from deep_research.core.errors import SyncCallRefused, UnknownSetting
-from deep_research.core.store.pages import page_namespace
+from deep_research.core.store._packing import page_namespace
+from deep_research.core.store.location import thread_id
 from deep_research.state import ResearchState
 
 HANGS_AFTER = 60.0

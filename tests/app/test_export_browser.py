@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 from kit.reports import HARM, QUESTION, QUOTE, finished, harmful
 
+from deep_research.app.exports._page import report_page
 from deep_research.app.exports.finished import Finished
-from deep_research.app.exports.page import report_page
 
 WIDTHS = (1280, 390)
 

@@ -12,8 +12,8 @@ from kit.runs import lab
 from pypdf import PdfReader
 
 from deep_research.app._foreign_report import read_foreign
+from deep_research.app.exports._page import report_page, report_pdf
 from deep_research.app.exports._word import report_docx
-from deep_research.app.exports.page import report_page, report_pdf
 
 TEXT = "Gas grew by 5 %.[^a] Oil fell. [1]\n\n| Fuel[^b] | 2024 |\n|---|---|\n| Gas | 5 |\n"
 NOTES = ["Provisional figures.", "Without lignite [2]."]

@@ -13,10 +13,9 @@ from kit.commands import Desk
 from kit.reports import REPORT, SOURCES, standing
 
 from deep_research.app._settings import RunName
-from deep_research.app._stored import chosen_format
 from deep_research.app.exports._bibliography import bibtex, csl_json, reference_id
 from deep_research.app.exports.finished import finished_report
-from deep_research.app.exports.formats import FORMATS, ExportFormat
+from deep_research.app.exports.formats import FORMATS, ExportFormat, chosen_format
 from deep_research.app.output import run_json, run_page
 from deep_research.app.runs import StoredRun
 from deep_research.core.errors import ExtraMissing

@@ -18,9 +18,9 @@ from kit.reports import (
     written,
 )
 
+from deep_research.app.exports._page import report_page
 from deep_research.app.exports._word import report_docx
 from deep_research.app.exports.finished import Finished
-from deep_research.app.exports.page import report_page
 from deep_research.core.records.report import Report
 
 SIGNS = ["[1]", "**", "`", "<", '"', "'", "&", "]]>", "⁅b0⁆"]

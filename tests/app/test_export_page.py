@@ -32,9 +32,9 @@ from kit.reports import (
 )
 
 from deep_research import Context, Limits, SourceDocument, check_report
+from deep_research.app.exports._page import report_page
 from deep_research.app.exports._word import report_docx
 from deep_research.app.exports.finished import audit_figures, finished_report
-from deep_research.app.exports.page import report_page
 from deep_research.app.output import run_json
 from deep_research.core.evidence.citations.labels import all_labels, labels
 from deep_research.core.evidence.citations.rendering import with_marks

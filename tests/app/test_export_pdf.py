@@ -12,7 +12,7 @@ import pytest
 from kit.reports import HARM, QUESTION, QUOTE, finished, harmful
 from pypdf import PdfReader
 
-from deep_research.app.exports.page import check_pdf, report_pdf
+from deep_research.app.exports._page import check_pdf, report_pdf
 from deep_research.core.errors import ExtraMissing
 
 pytestmark = pytest.mark.slow

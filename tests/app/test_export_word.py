@@ -12,9 +12,9 @@ import pytest
 from kit.reports import QUESTION, QUOTE, UNCHECKED, at, faults, finished, tree, words, written
 
 from deep_research.app.exports._chart import series_of
+from deep_research.app.exports._page import report_page
 from deep_research.app.exports._word import report_docx
 from deep_research.app.exports.finished import Finished
-from deep_research.app.exports.page import report_page
 
 DEBT = """## Debt and cash
 

@@ -28,8 +28,9 @@ from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.errors import ThreadBusy
-from deep_research.core.store._lease import EXPIRY_SECONDS
-from deep_research.core.store.database import RunsLocation
+from deep_research.core.store._holder import EXPIRY_SECONDS
+from deep_research.core.store.database import open_database
+from deep_research.core.store.location import RunsLocation
 
 FOLLOW_UP = "How often does the ferry of Port Anlow sail?"
 
@@ -150,8 +151,8 @@ async def test_a_lease_ends_with_its_process_or_its_renewal(
     tmp_path: Path, change: str, *, is_busy: bool
 ) -> None:
     async with (
-        RunsLocation(tmp_path / "runs.sqlite").open() as first,
-        RunsLocation(tmp_path / "runs.sqlite").open() as other,
+        open_database(RunsLocation(tmp_path / "runs.sqlite")) as first,
+        open_database(RunsLocation(tmp_path / "runs.sqlite")) as other,
     ):
         async with first.saver.leases.hold("light") as lease:
             await first.saver.change((f"UPDATE leases SET {change}, owner = 'somebody'", [()]))

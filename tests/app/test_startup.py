@@ -7,6 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kit.commands import Desk
+from kit.runs import QUESTION
+from kit.stored_runs import queried
+
+from deep_research.core.store.location import FILE_NAME, OVERVIEW_NOTE
+
 _SCRIPT = """
 import contextlib, io, json, sys
 from deep_research.app.cli import main
@@ -72,9 +78,59 @@ def test_help_and_wrong_usage_load_neither_langgraph_nor_pydantic() -> None:
     assert not libraries & (_FRAMEWORKS | _FOR_RESEARCH)
 
 
-def test_listing_and_showing_runs_load_no_clients_parsers_or_servers(tmp_path: Path) -> None:
+def test_wrong_settings_are_reported_without_langgraph(tmp_path: Path) -> None:
+    ask = ["ask", "Who kept the light?", "--data-dir", str(tmp_path)]
+    ends = _run(
+        [*ask, "--limit", "x=1"],
+        [*ask, "--limit", "max_cycles=many"],
+        [*ask, "--after", "soon"],
+        [*ask, "--thread", ""],
+        [*ask, "--out", "report.odt"],
+        [*ask, "--json", "--window", "wide"],
+        ["resume", "light", "--limit", "x=1"],
+        ["check", "report.md", "--limit", "x=1"],
+        ["refresh", "light", "--limit", "x=1"],
+        ["doctor", "--after", "soon"],
+        ["mcp", "--limit", "x=1"],
+        ["serve", "--limit", "x=1"],
+    )
+    assert [code for code, _, _ in ends] == [2] * len(ends)
+    assert all("Error: " in shown for _, shown, _ in ends)
+    assert "there is no such limit" in ends[0][1]
+    assert "langgraph" not in ends[-1][2]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_are_listed_and_shown_without_langgraph(desk: Desk) -> None:
+    given = ("--docs", str(desk.docs), "--model", "extractive")
+    assert desk.call("ask", QUESTION, *given, "--thread", "finished", "--yes").code == 0
+    assert desk.call("ask", QUESTION, *given, "--thread", "waiting", "--review-plan").code == 3
+    folder = ["--data-dir", str(desk.data)]
+    commands = [
+        ["runs", *folder],
+        ["show", "finished", *folder],
+        ["show", "waiting", *folder],
+        ["show", "finished", "--format", "json", *folder],
+        ["show", "unknown", *folder],
+    ]
+    ends = _run(*commands)
+    assert [code for code, _, _ in ends] == [0, 0, 0, 0, 2]
+    assert not ends[-1][2] & {"langgraph", *_FOR_RESEARCH}
+    listed, finished, waiting, data, unknown = [shown for _, shown, _ in ends]
+    assert [line.split()[3] for line in listed.splitlines()] == ["waiting", "completed"]
+    assert "Audit" in finished
+    assert "Is this plan good?" in waiting
+    assert json.loads(data)["status"] == "completed"
+    assert unknown.startswith("Error: There is no run 'unknown'")
+    # Without overviews the runs are read in full, and look the same.
+    queried(desk.data / FILE_NAME, "DELETE FROM store WHERE key = ?", OVERVIEW_NOTE)
+    assert [shown for _, shown, _ in _run(*commands)] == [shown for _, shown, _ in ends]
+    assert "langgraph" not in _run(*commands)[-1][2]
+
+
+def test_listing_no_runs_loads_no_clients_parsers_or_servers(tmp_path: Path) -> None:
     folder = ["--data-dir", str(tmp_path)]
     listed, unknown = _run(["runs", *folder], ["show", "light", *folder])
     assert (listed[0], unknown[0]) == (0, 2)
     assert listed[1].startswith("No runs yet")
-    assert not unknown[2] & _FOR_RESEARCH
+    assert not unknown[2] & {"langgraph", *_FOR_RESEARCH}

@@ -21,10 +21,10 @@ from kit.server import WATCH
 from kit.wire import QUESTION as COAST_QUESTION
 from langgraph.store.memory import InMemoryStore
 
-from deep_research.app.embed import thread_id
-from deep_research.app.runs import NOTES_KEY, ThreadNotes
+from deep_research.app.runs import ThreadNotes
 from deep_research.app.words import STRATEGIES
-from deep_research.core.store.pages import page_namespace
+from deep_research.core.store._packing import page_namespace
+from deep_research.core.store.location import SETTINGS_NOTE, thread_id
 
 pytestmark = pytest.mark.slow
 
@@ -180,7 +180,7 @@ async def test_stored_settings_that_no_longer_exist_are_ignored() -> None:
     store = InMemoryStore()
     kept = {"embeddings": True, "language": "de", "limits": {"gone": 1, "max_cycles": 3}}
     await store.aput(
-        page_namespace(thread_id("light")), NOTES_KEY, {"json": json.dumps(kept)}, index=False
+        page_namespace(thread_id("light")), SETTINGS_NOTE, {"json": json.dumps(kept)}, index=False
     )
     assert await ThreadNotes(store, "light").choices({"window": "9000"}) == {
         "language": "de",

@@ -26,7 +26,8 @@ from deep_research.core.evidence.citations.rendering import with_marks, without_
 from deep_research.core.evidence.text.sentences import sentences_of
 from deep_research.core.records.report import ClaimCheck, Report
 from deep_research.core.records.sources import text_hash
-from deep_research.core.store.pages import DAMAGED, Pages
+from deep_research.core.store._packing import DAMAGED
+from deep_research.core.store.pages import Pages
 
 TALL = "It stands 83 metres tall. [1]"
 KEPT = "Ada Moran kept the lamp [2], and it stands 83 metres tall [1]."

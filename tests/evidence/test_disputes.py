@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kit.reports import SOURCES, finished
 
-from deep_research.app.exports.page import report_page
+from deep_research.app.exports._page import report_page
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import comparison_table
 from deep_research.core.evidence.memory.observations import (

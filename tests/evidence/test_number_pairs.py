@@ -56,8 +56,8 @@ def pairs(code: str, kind: str) -> Iterator[Pair]:
         yield state(f"16{hours}"), state(f"16{minutes}")
         yield state(f"9{days}"), state(f"9{weeks}")
         for names in (words["lengths"], words["masses"]):
-            one, other = (gap + name for name in names)
-            yield state(f"25{one}"), state(f"25{other}")
+            small, large = (gap + name for name in names)
+            yield state(f"25{small}"), state(f"25{large}")
 
 
 def test_there_are_two_hundred_pairs() -> None:

@@ -87,14 +87,23 @@ def in_digits_of_the_language(value: float, code: str) -> Written:
 
 
 def with_a_scale_word(value: float, code: str) -> Written:
+    if is_read_as_english(value, code):
+        return grouped(value, code)
     length = "short" if code in ("zh", "ja") else "long"
     text = format_compact_decimal(value, format_type=length, locale=code, fraction_digits=2)  # type: ignore[arg-type]
     return Written(text, value)
 
 
 def as_short_money(value: float, code: str) -> Written:
+    if is_read_as_english(value, code):
+        return as_money("USD")(value, code)
     text = format_compact_currency(value, "USD", locale=code, fraction_digits=2)
     return Written(text, value, CURRENCIES["USD"])
+
+
+def is_read_as_english(value: float, code: str) -> bool:
+    """Whether it is five billion, which is a million millions only after a decimal comma."""
+    return code in ("fr", "es") and value >= 1e12 and value % 1e12 == 0
 
 
 def as_power_of_ten(value: float, code: str) -> Written:
@@ -333,6 +342,7 @@ def test_each_notation_gives_the_value_and_the_unit(text: str, value: float, mea
         ("That was in (2024).", 0),
         ("It is open — 5 days.", 0),
         ("The width—5 km—is known.", 0),
+        ("It was open in 2019 –2024.", 0),
     ],
 )
 def test_a_minus_of_any_kind_makes_a_number_negative(text: str, sign: int) -> None:
@@ -352,6 +362,13 @@ def test_a_minus_of_any_kind_makes_a_number_negative(text: str, sign: int) -> No
         ("Prices grew by 3.5 %.", 1),
         ("an increase of 3.5 %", 1),
         ("выручка выросла на 3,5 %", 1),
+        ("growth of 3.5 %", 1),
+        ("a loss of 3.5 %", -1),
+        # What changes is no change.
+        ("a fall in profit of 3.5 %", -1),
+        ("a fall in growth of 3.5 %", -1),
+        ("Losses grew by 3.5 %.", 1),
+        ("Prices fell and 3.5 % were left.", 0),
         # A level, and no change.
         ("Prices fell to 3.5 %.", 0),
         ("Der Umsatz ist auf 3,5 % gesunken.", 0),
@@ -380,6 +397,7 @@ def test_other_numbers_behind_a_hyphen_are_no_names(text: str) -> None:
         ('A 14" screen', "inch"),
         ("A 27″ wheel", "inch"),
         ('Two 9.5" discs and a "new" one', "inch"),
+        ('A 27" screen and a 14" wheel', "inch"),
         ("a 14-inch screen", "inch"),
         ('She said: "We sold 14" and left.', ""),
         ("“It holds 14”", ""),

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from deep_research.core.accounts.spending import total
 from deep_research.core.events import packets as p
 from deep_research.core.events.packets import AnyPacket
+from deep_research.core.records.research import total
 from deep_research.state import ResearchState
 
 Position = tuple[int, int, int]

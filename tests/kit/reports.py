@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import lxml.html
 
+from deep_research.app.exports._page import report_page
 from deep_research.app.exports.finished import Finished
-from deep_research.app.exports.page import report_page
 from deep_research.app.runs import StoredRun
 from deep_research.core.dialogue.conversation import marked
 from deep_research.core.evidence.citations.citing import CitationStream, CitedPiece

@@ -31,7 +31,7 @@ from typing_extensions import override
 
 from deep_research import Answer
 from deep_research import research as run_research
-from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
+from deep_research.app.embed import ResearchGraph, build_graph, thread_config
 from deep_research.app.stream import replay
 from deep_research.core.events.packets import AnyPacket
 from deep_research.core.library.library import Library
@@ -39,6 +39,7 @@ from deep_research.core.records import tool_names
 from deep_research.core.records.research import Finding, Strategy
 from deep_research.core.settings.context import Context, Role
 from deep_research.core.settings.limits import Limits
+from deep_research.core.store.location import thread_id
 from deep_research.core.store.pages import Pages
 from deep_research.state import ResearchState
 from deep_research.tools._addresses import Addresses

@@ -21,10 +21,11 @@ from typing import Any
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage
 
-from deep_research.app.embed import build_graph, thread_id
+from deep_research.app.embed import build_graph
 from deep_research.app.runs import ThreadNotes
 from deep_research.core.settings.limits import Limits
-from deep_research.core.store.database import FILE_NAME, Database, RunsLocation
+from deep_research.core.store.database import Database, open_database
+from deep_research.core.store.location import FILE_NAME, RunsLocation, thread_id
 from kit.models import ScriptedChatModel, by_figures, call, calls
 from kit.planned import (
     RULES,
@@ -150,7 +151,7 @@ RUNS: dict[str, dict[str, Any]] = {
 async def _store(path: Path, name: str) -> None:
     """Store a run; before the first, three others of its kind finish, for its estimate, and are
     deleted."""
-    async with RunsLocation(path).open() as database:
+    async with open_database(RunsLocation(path)) as database:
         if name == "orchestrated-finished":
             for number in range(3):
                 await _ask(name, f"other {number}", database)

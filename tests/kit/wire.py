@@ -202,7 +202,7 @@ class WireLab(Thread):
         after it."""
         with pytest.raises(kind) as caught:
             await self.ask(message)
-        assert caught.type is kind
+        assert caught.type.__name__ == kind.__name__
         assert "\n" not in str(caught.value)
         assert (await self.graph.aget_state(thread_config(self.thread))).next
         return str(caught.value)

@@ -13,8 +13,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import build_graph
-from deep_research.core.accounts.spending import total
 from deep_research.core.errors import DailyLimitReached, ModelFailed
+from deep_research.core.records.research import total
 from deep_research.state import ResearchState
 
 

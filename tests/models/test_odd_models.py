@@ -32,7 +32,6 @@ from kit.wire import REPORT as WHOLE
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
 
-from deep_research.core.accounts.spending import total
 from deep_research.core.dialogue.transcripts import (
     MOST_GAPS,
     REASONING,
@@ -40,6 +39,7 @@ from deep_research.core.dialogue.transcripts import (
 )
 from deep_research.core.errors import ModelFailed
 from deep_research.core.models._faults import AnswerRefused
+from deep_research.core.records.research import total
 from deep_research.core.writing.write import last_words
 
 POISON = "ferry sails twice"

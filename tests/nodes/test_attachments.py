@@ -24,8 +24,9 @@ from kit.stored_runs import queried
 from langgraph.types import Command
 
 from deep_research.app._loops import hand_over
-from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
+from deep_research.app.embed import ResearchGraph, build_graph, thread_config
 from deep_research.core.settings.context import Context
+from deep_research.core.store.location import thread_id
 
 PDF = {"type": "file", "data": packed(TARIFF)}
 SHAPES: dict[str, dict[str, Any]] = {

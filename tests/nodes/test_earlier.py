@@ -15,7 +15,8 @@ from kit.runs import REPORT, HandClock, Lab, Shelf, article, lab, search
 from kit.web import Web, hostile_web
 from typing_extensions import override
 
-from deep_research.app.embed import ResearchGraph, build_graph, thread_id
+from deep_research.app.embed import ResearchGraph, build_graph
+from deep_research.core.store.location import thread_id
 from deep_research.tools.engine import Found
 
 FACT = "The Skerry Light was lit in 1844."

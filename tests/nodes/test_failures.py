@@ -4,6 +4,7 @@ errors quote."""
 from __future__ import annotations
 
 import asyncio
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,18 @@ from kit.runs import (
     search,
     stopped_at,
 )
+from langgraph.errors import GraphBubbleUp
 
 from deep_research.app.embed import build_graph
-from deep_research.core.errors import NoReport
+from deep_research.core.errors import (
+    NoReport,
+    RateLimited,
+    SearchFailed,
+    StateUnreadable,
+    StopsTheRun,
+    UnknownSetting,
+)
+from deep_research.core.store._saver import BranchNotSaved
 from deep_research.core.store._serializer import StrictSerializer
 
 THREE = research("light task", "keeper task", "tide task", ids=("l", "k", "t"))
@@ -155,3 +165,18 @@ async def test_researchers_side_by_side_take_the_time_of_the_longest_and_rounds_
     state = await run.ask()
     assert [finding.seconds for finding in in_order(state)] == [4, 7, 2]
     assert state.run and state.run.active_seconds == clock.time == 9
+
+
+@pytest.mark.parametrize(
+    "kind", [UnknownSetting, StateUnreadable, RateLimited, SearchFailed, BranchNotSaved]
+)
+def test_errors_that_stop_the_whole_run_pass_langgraph_and_can_be_pickled(
+    kind: type[StopsTheRun],
+) -> None:
+    error = kind("The key was rejected.")
+    error.add_note("kept")
+    assert isinstance(error, GraphBubbleUp)
+    assert (type(error).__name__, str(error)) == (kind.__name__, "The key was rejected.")
+    loaded = pickle.loads(pickle.dumps(error))
+    assert isinstance(loaded, kind)
+    assert (str(loaded), loaded.__notes__) == (str(error), ["kept"])

@@ -29,15 +29,16 @@ from kit.planned import (
 from kit.runs import QUESTION, HandClock
 from langchain_core.messages import AIMessage, ToolMessage
 
-from deep_research.app.embed import build_graph, thread_config, thread_id
+from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.dialogue.plan_text import PlanText, plan_of_steps
 from deep_research.core.evidence.memory.observations import (
     ResearchMemory,
     ThreadDisputes,
 )
 from deep_research.core.records.plan import FINAL_CHECK, PlanStep
-from deep_research.core.store.database import RunsLocation
-from deep_research.core.store.pages import page_namespace
+from deep_research.core.store._packing import page_namespace
+from deep_research.core.store.database import open_database
+from deep_research.core.store.location import RunsLocation, thread_id
 from deep_research.nodes._steps import restore_skipped, skip_pending
 from deep_research.nodes.write_report import write_report
 from deep_research.state import ResearchState
@@ -242,7 +243,7 @@ async def test_the_memory_holds_insights_gaps_and_contradictions_and_goes_with_i
         "record_insights": of_task(FIRST, noting, insights()),
         "give_verdict": verdict(True, "All is there."),
     }
-    async with RunsLocation(tmp_path / "runs.sqlite").open() as (saver, store):
+    async with open_database(RunsLocation(tmp_path / "runs.sqlite")) as (saver, store):
         graph = build_graph("planned", checkpointer=saver, store=store)
         first, other = (planned_lab(tmp_path, rules, graph=graph) for _ in range(2))
         first.thread, other.thread = "first", "other"

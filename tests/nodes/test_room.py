@@ -28,10 +28,10 @@ from kit.runs import (
 )
 from langchain_core.messages import AIMessage
 
-from deep_research.core.accounts.spending import Budget
 from deep_research.core.models.ask import StreamedThought
 from deep_research.core.records.research import Spent
 from deep_research.core.settings.limits import Limits
+from deep_research.nodes._budget import Budget
 
 TASKS = [f"task {number}." for number in range(5)]
 FIVE = research(*TASKS, ids=("a", "b", "c", "d", "e"))

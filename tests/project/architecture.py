@@ -45,6 +45,7 @@ CLIENTS = (
 )
 FOR_EXTRAS = (
     "deep_research.core.store.database.",
+    "deep_research.core.store.location.",
     "deep_research.core.evidence.citations.labels.",
 )
 """What extras may import beside the public names: the saver as the server opens it, and the labels

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from deep_research.core.accounts.spending import Budget, total
-from deep_research.core.records.research import NO_RUN, Spent
+from deep_research.core.records.research import NO_RUN, Spent, total
 from deep_research.core.settings import server_settings
 from deep_research.core.settings.context import ROLES, Context
 from deep_research.core.settings.limits import Limits
 from deep_research.core.settings.server_settings import UserSettings
+from deep_research.nodes._budget import Budget
 
 
 @pytest.mark.parametrize("settings", [Limits, Context])

@@ -24,7 +24,8 @@ from deep_research.core.errors import DatabaseUnusable, StateUnreadable
 from deep_research.core.records.research import Plan, Run, Strategy
 from deep_research.core.records.sources import Record
 from deep_research.core.store._serializer import StrictSerializer, record_types
-from deep_research.core.store.database import RunsLocation
+from deep_research.core.store.database import open_database
+from deep_research.core.store.location import RunsLocation
 
 VALUES = "SELECT checkpoint FROM checkpoints UNION ALL SELECT value FROM writes"
 
@@ -44,7 +45,7 @@ async def test_every_record_is_read_back_unchanged_from_a_file_that_is_private_a
         api_key: str = canary
 
     location = RunsLocation.of(folder)
-    async with location.open() as database:
+    async with open_database(location) as database:
         run = lab(tmp_path, graph=build_graph(checkpointer=database.saver, store=database.store))
         model: Any = run.models["writer"]
         run.models["writer"] = KeyedModel(replies=model.replies, profile=model.profile)
@@ -52,7 +53,7 @@ async def test_every_record_is_read_back_unchanged_from_a_file_that_is_private_a
         assert run.calls("writer")
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
-    async with location.open() as database:
+    async with open_database(location) as database:
         reread = build_graph(checkpointer=database.saver, store=database.store)
         values = (await reread.aget_state(thread_config(run.thread))).values
     for name in (

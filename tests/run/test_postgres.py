@@ -20,11 +20,12 @@ from langgraph.checkpoint.base import id as checkpoint_ids
 from langgraph.types import Command
 from langgraph_sdk.errors import NotFoundError
 
-from deep_research.app.embed import build_graph, thread_id
+from deep_research.app.embed import build_graph
 from deep_research.core import store
 from deep_research.core.errors import NotSaved, StateUnreadable, ThreadBusy
-from deep_research.core.store._lease import EXPIRY_SECONDS
-from deep_research.core.store.database import RunsLocation
+from deep_research.core.store._holder import EXPIRY_SECONDS
+from deep_research.core.store.database import open_database
+from deep_research.core.store.location import RunsLocation, thread_id
 from deep_research.core.store.pages import Pages
 from deep_research_bench.postgres import Cluster, programs, started_cluster
 
@@ -131,7 +132,10 @@ def test_the_error_names_the_extra_if_psycopg_is_missing(
 
 
 async def test_a_lease_refuses_a_second_worker_until_it_expires(address: str) -> None:
-    async with RunsLocation(address).open() as first, RunsLocation(address).open() as other:
+    async with (
+        open_database(RunsLocation(address)) as first,
+        open_database(RunsLocation(address)) as other,
+    ):
         async with first.saver.leases.hold("light") as lease:
             assert changed(address, "UPDATE research_leases SET machine = 'another one'") == 1
             with pytest.raises(ThreadBusy, match="wait until it ends, or stop it there"):
@@ -152,7 +156,7 @@ async def test_a_lease_refuses_a_second_worker_until_it_expires(address: str) ->
 async def test_checkpoints_after_those_of_a_machine_with_a_fast_clock_are_the_latest(
     address: str,
 ) -> None:
-    async with RunsLocation(address).open() as database:
+    async with open_database(RunsLocation(address)) as database:
         hour = 60 * 60 * 10_000_000
         now = uuid.UUID(str(checkpoint_ids.uuid6()))
         ticks = ((now.int >> 80) << 12 | (now.int >> 64) & 0xFFF) + hour
@@ -181,7 +185,7 @@ async def test_records_are_read_back_and_texts_and_files_follow_their_thread(
     state = await run.ask(Command(resume="yes"))
     thread, copy = thread_id(run.thread), str(uuid.uuid4())
     kept = tmp_path / "data" / "attachments"
-    async with RunsLocation(address).open() as (saver, store):
+    async with open_database(RunsLocation(address)) as (saver, store):
         found = await saver.aget_tuple({"configurable": {"thread_id": thread}})
         assert found and found.checkpoint["channel_values"]["report"] == state.report
         assert (
@@ -200,7 +204,7 @@ async def test_records_are_read_back_and_texts_and_files_follow_their_thread(
         await saver.adelete_thread(thread)
         assert (changed(address, texts), len([*kept.iterdir()])) == (0, 1)
         assert await saver.thread_ids() == [copy]
-    async with RunsLocation(address).open() as (saver, store):
+    async with open_database(RunsLocation(address)) as (saver, store):
         assert await Pages(store, copy).text(key) == odd
         await saver.aprune([copy])
         copied = await saver.aget_tuple({"configurable": {"thread_id": copy}})
@@ -219,7 +223,7 @@ async def test_a_damaged_state_is_reported_and_the_run_can_be_deleted(
     )
     with pytest.raises(StateUnreadable, match="deep-research delete"):
         await run.state()
-    async with RunsLocation(address).open() as (saver, _):
+    async with open_database(RunsLocation(address)) as (saver, _):
         await saver.adelete_thread(thread_id(run.thread))
         assert await saver.thread_ids() == []
 

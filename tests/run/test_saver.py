@@ -16,10 +16,11 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
-from deep_research.app.embed import build_graph, thread_config, thread_id
+from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.errors import DatabaseUnusable, NotSaved, StopsTheRun
 from deep_research.core.store._sqlite import PageStore
-from deep_research.core.store.database import Database, RunsLocation
+from deep_research.core.store.database import Database, open_database
+from deep_research.core.store.location import RunsLocation, thread_id
 from deep_research.core.store.pages import Pages
 
 
@@ -53,7 +54,7 @@ async def test_pruning_drops_dead_branches_and_keeps_the_latest_state_or_deletes
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "runs.sqlite"
-    async with RunsLocation(path).open() as database:
+    async with open_database(RunsLocation(path)) as database:
         run = two_questions(tmp_path, database)
         await run.ask()
         await fork(run)
@@ -76,7 +77,7 @@ async def test_pruning_drops_dead_branches_and_keeps_the_latest_state_or_deletes
 
 @pytest.mark.fault(38, logs="WARNING core.accounts.ledger")
 async def test_a_run_with_a_locked_database_stops_and_can_be_resumed(tmp_path: Path) -> None:
-    async with RunsLocation(tmp_path / "runs.sqlite").open() as database:
+    async with open_database(RunsLocation(tmp_path / "runs.sqlite")) as database:
         other = connected(tmp_path)
         await wait_for_others(database, 1000)
 
@@ -107,7 +108,7 @@ async def test_a_failed_write_stops_the_run_and_leaves_the_database_unlocked(
     tmp_path: Path, namespace: str
 ) -> None:
     checkpoint = {"thread_id": "t", "checkpoint_ns": namespace, "checkpoint_id": "c"}
-    async with RunsLocation(tmp_path / "runs.sqlite").open() as database:
+    async with open_database(RunsLocation(tmp_path / "runs.sqlite")) as database:
         other = connected(tmp_path)
         other.execute("BEGIN IMMEDIATE")
         await wait_for_others(database, 1)
@@ -164,7 +165,7 @@ async def write_all(database: Database) -> None:
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 async def test_a_cancelled_write_leaves_the_database_unlocked(tmp_path: Path, work: Work) -> None:
     """The write is cancelled at each of its first steps."""
-    async with RunsLocation(tmp_path / "runs.sqlite").open() as database:
+    async with open_database(RunsLocation(tmp_path / "runs.sqlite")) as database:
         for steps in range(16):
             task = asyncio.create_task(work(database))
             for _ in range(steps):
@@ -177,7 +178,7 @@ async def test_a_cancelled_write_leaves_the_database_unlocked(tmp_path: Path, wo
 @pytest.mark.fault(38)
 async def test_closing_the_file_waits_for_running_writes(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-    async with asyncio.timeout(60), RunsLocation(path).open() as database:
+    async with asyncio.timeout(60), open_database(RunsLocation(path)) as database:
         assert isinstance(database.store, PageStore)
         with closing(sqlite3.connect(path, isolation_level=None)) as another:
             another.execute("BEGIN IMMEDIATE")
@@ -186,6 +187,6 @@ async def test_closing_the_file_waits_for_running_writes(tmp_path: Path) -> None
                 await asyncio.sleep(0)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-    async with RunsLocation(path).open() as again:
+    async with open_database(RunsLocation(path)) as again:
         assert await Pages(again.store, "t").read_note("n") == {"a": 1}
         await write_all(again)

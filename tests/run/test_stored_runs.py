@@ -15,12 +15,11 @@ from kit.commands import Desk
 from kit.stored_runs import CLARIFICATION, RUNS, queried, write_stored_documents
 from langchain_core.runnables import RunnableConfig
 
-from deep_research.app.embed import thread_id
 from deep_research.app.exports.formats import export_formats
 from deep_research.app.runs import RunBook
 from deep_research.app.words import STRATEGIES
 from deep_research.core.records.research import Strategy
-from deep_research.core.store.database import FILE_NAME
+from deep_research.core.store.location import FILE_NAME, thread_id
 from deep_research.state import ResearchState
 
 STORED = Path(__file__).parents[1] / "golden" / "runs-bad86816.db.xz"
@@ -75,6 +74,7 @@ def test_stored_runs_are_listed_with_their_status(stored: Desk) -> None:
     statuses = {line.split("[")[1].split("]")[0]: line.split()[3] for line in listed}
     endings = {"finished": "completed_with_gaps", "waiting": "waiting", "killed": "stopped"}
     assert statuses == {name: endings[name.partition("-")[2]] for name in RUNS}
+    assert stored.call("runs").out.splitlines() == listed, "from the overviews that are kept now"
 
 
 @pytest.mark.fault(44)
@@ -100,6 +100,7 @@ def test_a_stored_run_is_shown_in_words_as_data_and_as_packets(stored: Desk, nam
     assert (page.code, page.err) == (0, ""), page
     data = run_as_data(stored, name)
     assert data["name"] == name and data["question"] in page.out
+    assert stored.call("show", name) == page, "from the overview that is kept now"
     packets = [json.loads(line) for line in stored.call("show", name, "--json").out.splitlines()]
     assert packets[-1]["type"] == "stop"
     # What a stored estimate said is not what earlier runs cost.

@@ -16,12 +16,13 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde import jsonplus
 
-from deep_research.app.embed import build_graph, thread_id
+from deep_research.app.embed import build_graph
 from deep_research.app.words import STRATEGIES
 from deep_research.core.errors import DatabaseUnusable, NewerVersion, RateLimited, StateUnreadable
 from deep_research.core.records.research import Plan, Run
 from deep_research.core.store._serializer import StrictSerializer
-from deep_research.core.store.database import FILE_NAME, LAYOUT, RunsLocation
+from deep_research.core.store.database import open_database
+from deep_research.core.store.location import FILE_NAME, LAYOUT, RunsLocation, thread_id
 
 RUN: dict[str, Any] = {
     "id": "q",
@@ -127,12 +128,12 @@ async def test_a_database_of_another_layout_is_refused_and_not_changed(
     tmp_path: Path, layout: int, words: str
 ) -> None:
     path = tmp_path / FILE_NAME
-    async with RunsLocation(path).open():
+    async with open_database(RunsLocation(path)):
         pass
     assert queried(path, "PRAGMA user_version") == [(LAYOUT,)]
     queried(path, f"PRAGMA user_version = {layout}")
     with pytest.raises(DatabaseUnusable, match=words):
-        async with RunsLocation(path).open():
+        async with open_database(RunsLocation(path)):
             pass
     assert queried(path, "PRAGMA user_version") == [(layout,)]
 
@@ -219,7 +220,7 @@ def test_the_command_names_an_unreadable_run_and_deletes_it(desk: Desk, strategy
 async def test_a_run_of_a_newer_version_is_named_and_not_treated_as_damaged(tmp_path: Path) -> None:
     thread, newer = thread_id("light"), Run(**{**RUN, "version": "9.9.9"})
     config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
-    async with RunsLocation(tmp_path / FILE_NAME).open() as database:
+    async with open_database(RunsLocation(tmp_path / FILE_NAME)) as database:
         await database.saver.aput(
             config, {**empty_checkpoint(), "channel_values": {"run": newer}}, {}, {}
         )

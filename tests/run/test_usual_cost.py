@@ -13,11 +13,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.core.accounts.spending import total
-from deep_research.core.records.research import Depth, Plan, Run, Spent, UsualCost
+from deep_research.core.accounts.ledger import MOST_RUNS, FinishedRuns
+from deep_research.core.models.resolve import model_names
+from deep_research.core.records.research import Depth, Plan, Run, Spent, UsualCost, total
 from deep_research.core.settings.context import ROLES, Context
 from deep_research.core.store.pages import Pages
-from deep_research.nodes.usual_cost import MOST_RUNS, record_finished, usual_cost_of
 from deep_research.state import ResearchState
 
 MODEL = ScriptedChatModel(replies=[])
@@ -47,6 +47,16 @@ def finished(
         plan=plan,
         spending=spent,
     )
+
+
+async def record(pages: Pages, state: ResearchState) -> None:
+    """Record a finished run with the models of `CONTEXT`."""
+    await FinishedRuns.like(pages, state.run, model_names(CONTEXT)).record(state)
+
+
+async def usual_cost(pages: Pages, run: Run) -> UsualCost | None:
+    """What finished runs like this one cost, with the models of `CONTEXT`."""
+    return await FinishedRuns.like(pages, run, model_names(CONTEXT)).usual_cost()
 
 
 async def test_the_fourth_run_of_a_kind_is_shown_the_medians_of_the_first_three(
@@ -91,28 +101,26 @@ async def test_the_fourth_run_of_a_kind_is_shown_the_medians_of_the_first_three(
 async def test_each_finished_run_is_recorded_once_and_only_the_latest_are_kept() -> None:
     pages = Pages(InMemoryStore(), "thread")
     for number in [*range(MOST_RUNS + 5), MOST_RUNS + 4]:
-        await record_finished(pages, finished(f"run {number}", calls=number + 1), CONTEXT)
+        await record(pages, finished(f"run {number}", calls=number + 1))
     # The latest runs made 6 to 25 calls.
     usual = UsualCost(runs=MOST_RUNS, median_seconds=20.5, median_tokens=round(15.5 * 101))
-    assert await usual_cost_of(pages, finished("next", 0).run, CONTEXT) == usual
+    assert await usual_cost(pages, finished("next", 0).run) == usual
 
 
 async def test_runs_of_another_kind_and_those_without_a_plan_or_a_model_call_do_not_count() -> None:
     store = InMemoryStore()
     ada, ben = Pages(store, "thread", "ada"), Pages(store, "thread", "ben")
     for number in range(3):
-        await record_finished(ada, finished(f"run {number}", 4), CONTEXT)
-        await record_finished(ada, finished(f"free {number}", calls=0), CONTEXT)
-        await record_finished(
-            ada, finished(f"unplanned {number}", calls=2, is_planned=False), CONTEXT
-        )
+        await record(ada, finished(f"run {number}", 4))
+        await record(ada, finished(f"free {number}", calls=0))
+        await record(ada, finished(f"unplanned {number}", calls=2, is_planned=False))
     planned = finished("next", 0)
     planned.run = planned.run.model_copy(update={"strategy": "planned"})
-    usual = await usual_cost_of(ada, finished("next", 0).run, CONTEXT)
+    usual = await usual_cost(ada, finished("next", 0).run)
     assert usual == UsualCost(runs=3, median_seconds=9.0, median_tokens=404)
-    assert await usual_cost_of(ada, planned.run, CONTEXT) is None
-    assert await usual_cost_of(ada, finished("next", 0, depth="deep").run, CONTEXT) is None
-    assert await usual_cost_of(ben, finished("next", 0).run, CONTEXT) is None
+    assert await usual_cost(ada, planned.run) is None
+    assert await usual_cost(ada, finished("next", 0, depth="deep").run) is None
+    assert await usual_cost(ben, finished("next", 0).run) is None
 
 
 async def test_runs_recorded_by_an_earlier_version_count() -> None:
@@ -130,7 +138,7 @@ async def test_runs_recorded_by_an_earlier_version_count() -> None:
     await pages.of_thread("finished runs").note(
         {kind: {"runs": {"run 0": figures, "run 1": figures}}}
     )
-    assert await usual_cost_of(pages, finished("next", 0).run, CONTEXT) is None
-    await record_finished(pages, finished("run 2", 4), CONTEXT)
+    assert await usual_cost(pages, finished("next", 0).run) is None
+    await record(pages, finished("run 2", 4))
     usual = UsualCost(runs=3, median_seconds=8.0, median_tokens=320)
-    assert await usual_cost_of(pages, finished("next", 0).run, CONTEXT) == usual
+    assert await usual_cost(pages, finished("next", 0).run) == usual

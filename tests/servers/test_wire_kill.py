@@ -20,9 +20,10 @@ from kit.commands import KEYS, Point, WireDesk, model_call, page_call, search_ca
 from kit.server import PAUSE, SECONDS
 from kit.wire import FACTS, QUESTION
 
-from deep_research.app.embed import thread_config, thread_id
+from deep_research.app.embed import thread_config
 from deep_research.app.runs import RunBook
-from deep_research.core.store.pages import page_namespace
+from deep_research.core.store._packing import page_namespace
+from deep_research.core.store.location import thread_id
 
 pytestmark = pytest.mark.slow
 

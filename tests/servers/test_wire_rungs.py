@@ -13,8 +13,8 @@ import pytest
 from kit.openai_server import Received, Reply, fail, say
 from kit.wire import Habit, Wires, is_right, role_of, wire_lab
 
-from deep_research.core.accounts.spending import total
 from deep_research.core.errors import ModelFailed, ToolsMissing
+from deep_research.core.records.research import total
 
 Patch = pytest.MonkeyPatch
 KNOWN = "openai:gpt-4.1-mini"

@@ -26,7 +26,7 @@ from kit.wire import (
 )
 
 from deep_research.app.embed import thread_config
-from deep_research.core.accounts.spending import total
+from deep_research.core.records.research import total
 from deep_research.core.settings.context import Price
 
 CONTROL = {

@@ -31,8 +31,8 @@ from kit.wire import (
 )
 
 from deep_research.app.output import engines_line
-from deep_research.core.accounts.spending import total
 from deep_research.core.errors import SearchFailed
+from deep_research.core.records.research import total
 from deep_research.core.settings.context import Context
 from deep_research.core.writing.notes import report_notes
 from deep_research.tools.engine import EngineBlocked

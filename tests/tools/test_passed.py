@@ -22,9 +22,9 @@ from deep_research.core.errors import NoSearchTool, UnknownSetting
 from deep_research.core.records.research import Scope
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.server_settings import UserSettings
+from deep_research.tools._passed import passed_schema
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools, researcher_tools
-from deep_research.tools.passed import passed_schema
 from deep_research.tools.run_engines import choose_engines
 
 LIT = "The Skerry Light was lit for the first time in 1844."

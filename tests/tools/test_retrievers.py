@@ -19,9 +19,9 @@ from deep_research.core.records.sources import merge_sources
 from deep_research.core.settings.context import Context
 from deep_research.core.writing._judging import Evidence
 from deep_research.core.writing.basis import source_texts
+from deep_research.tools._passed import records_of
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools
-from deep_research.tools.passed import records_of
 from deep_research.tools.tool import Outcome, ToolContext
 
 WRITTEN = f"{LIT} [1] {TALL} [1] {KEPT} [2]"

@@ -11,8 +11,8 @@ from kit.runs import REPORT, HandClock, Shelf, in_order, lab, new_tool_context, 
 from kit.runs import search as search_documents
 from langchain_core.tools import tool
 
-from deep_research.core.accounts.spending import total
 from deep_research.core.errors import DocumentsUnreadable
+from deep_research.core.records.research import total
 from deep_research.core.settings.context import Context
 from deep_research.tools.engine import EngineFailed
 from deep_research.tools.tool import Meter, Outcome

@@ -87,6 +87,8 @@ class Proof(NamedTuple):
     """Why they do not prove the unit; None if they do."""
     calculations: tuple[Calculation, ...] = ()
     """The calculations from which its figures follow."""
+    elsewhere: tuple[str, ...] = ()
+    """The quoted words that are in the request or in another statement of the report."""
 
     def is_by_source_of(self, unit: ReportUnit) -> bool:
         """Whether a source cited by the unit proves it.
@@ -193,7 +195,7 @@ def prove(
         doubt = about_quotations or doubt
     elif about_quotations:
         doubt = doubt._replace(message=about_quotations.message)
-    return Proof(quoted.passages, doubt, results.calculations)
+    return Proof(quoted.passages, doubt, results.calculations, quoted.elsewhere)
 
 
 def _found(

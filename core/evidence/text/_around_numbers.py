@@ -11,27 +11,33 @@ from ._number_tables import (
     CURRENCIES,
     CURRENCY_NAMES,
     FALLING,
+    GAINS,
+    JOINTS,
     LEVELS,
     LONG_SCALES,
+    LOSSES,
     MEASURES,
     MINUS,
     MONEY_SCALES,
     OF_WORDS,
+    PLAIN_WORD,
     PLUS,
     PLUS_HALF,
     RATES,
     RISING,
     SCALES,
-    WORD,
     entry_at,
     gap,
 )
 from .words import STOP_WORDS, is_unspaced, may_be_year
 
+_CAPITAL_SCALES = "KM"
 _LONGEST_ABBREVIATION = 4
 """Maximum length of a scale that may be an abbreviation with a point, such as "Mlrd."."""
 _WORDS_OF_CHANGE = 4
 """Number of words before and after a number among which one states a rise or a fall."""
+_UNSPACED_WORDS = 8
+"""The same for scripts without spaces, in characters."""
 _NEAR = 60
 """Maximum distance of these words, in characters."""
 _LONGEST_BEFORE_BRACKET = 40
@@ -46,6 +52,10 @@ _ACCOUNT_BRACKET = re.compile(
 )
 _BEFORE_CELLS = ("", "|", "\n", "\t", ":", "=", "$", "€", "£", "¥", "₹")
 """Characters before a number in brackets that is all that stands there."""
+_LONGEST_QUOTATION = 300
+"""Number of characters before a mark in which a quotation may have been opened."""
+_QUOTATION_MARK = re.compile('"')
+_DIGIT_NEXT = re.compile(r" ?\d")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
 _BREAK = re.compile(r"[,;:.!?()|，；。：、]")
 
@@ -90,7 +100,9 @@ def _half_at(plain: str, end: int) -> tuple[float, int]:
     return entry or (0.0, end)
 
 
-def scale_at(plain: str, end: int, is_money: bool, has_comma: bool) -> tuple[float, int]:
+def scale_at(
+    plain: str, end: int, is_money: bool = False, has_comma: bool = False
+) -> tuple[float, int]:
     """Return the product of the scale words that follow, and the offset of their end."""
     factor = 1.0
     while True:
@@ -99,35 +111,46 @@ def scale_at(plain: str, end: int, is_money: bool, has_comma: bool) -> tuple[flo
         if not entry:
             return factor, end
         value, word_end = entry
-        measure = entry_at(MEASURES, plain, start)
-        if measure and measure[1] > word_end:
+        is_direct = start == end or factor > 1
+        may_be_letter = is_money and factor == 1
+        if not _is_scale(plain, start, word_end, is_direct, may_be_letter):
             return factor, end
-        word = plain[start:word_end]
-        is_letter = len(word) == 1 and word.isascii()
-        is_short = is_letter or word.casefold() in MONEY_SCALES
-        is_capital = is_letter and word in "KM" and (start == end or factor > 1)
-        if is_short and factor > 1 and not is_capital:
-            return factor, end
-        if is_short and not is_money and not is_capital:
-            after_point = word_end + plain.startswith(".", word_end)
-            if not entry_at(CURRENCIES, plain, gap(plain, after_point)):
-                return factor, end
-        if has_comma and word.casefold() in LONG_SCALES:
+        folded = plain[start:word_end].casefold()
+        if has_comma:
             # A billion is a million millions where the comma is the decimal sign.
-            value *= LONG_SCALES[word.casefold()]
+            value *= LONG_SCALES.get(folded, 1.0)
         factor *= value
         end = word_end
-        if len(word) <= _LONGEST_ABBREVIATION and plain.startswith(". ", end):
+        if len(folded) <= _LONGEST_ABBREVIATION and plain.startswith(". ", end):
             following = plain[end + 2 : end + 3]
             if following.islower() or entry_at(MEASURES, plain, end + 2):
                 # The point ends an abbreviation, not a sentence: 5 Mio. Euro.
                 end += 1
 
 
+def _is_scale(plain: str, start: int, end: int, is_direct: bool, is_money: bool) -> bool:
+    """Whether a word of the table of scales is one here.
+
+    A letter (3.2m) or a word such as "mi" is a scale beside a currency only, except for capitals
+    that stand directly on the figure (5M).
+    """
+    unit = entry_at(MEASURES, plain, start)
+    if unit and unit[1] > end:
+        return False
+    word = plain[start:end]
+    is_letter = len(word) == 1 and word.isascii()
+    if is_letter and word in _CAPITAL_SCALES and is_direct:
+        return True
+    if not is_letter and word.casefold() not in MONEY_SCALES:
+        return True
+    point = int(plain.startswith(".", end))
+    return is_money or entry_at(CURRENCIES, plain, gap(plain, end + point)) is not None
+
+
 def _scale_of_currency(plain: str, start: int) -> tuple[float, int] | None:
     """Return the scale of a letter that is written together with a currency: M in MUSD."""
     letter = plain[start : start + 1]
-    word = WORD.match(plain, start)
+    word = PLAIN_WORD.match(plain, start)
     if not word or letter.casefold() not in SCALES or not word[0][1:2].isupper():
         return None
     currency = entry_at(CURRENCIES, plain, start + 1)
@@ -145,10 +168,9 @@ def measure_at(plain: str, end: int, has_scale: bool) -> tuple[str, int]:
     entry = unit_at(plain, start)
     if entry:
         return entry
-    if plain.startswith('"', end) and plain[:end].rpartition("\n")[2].count('"') % 2 == 0:
-        # Following a number, a mark that closes no quotation is an inch sign.
+    if plain.startswith('"', end) and not _is_quoted(plain, end):
         return "inch", end + 1
-    word = WORD.match(plain, start)
+    word = PLAIN_WORD.match(plain, start)
     if not word or is_unspaced(word[0]):
         return "", end
     folded = word[0].casefold()
@@ -161,6 +183,21 @@ def measure_at(plain: str, end: int, has_scale: bool) -> tuple[str, int]:
     return unit_at(plain, following + 1) or ("", end)
 
 
+def _is_quoted(plain: str, end: int) -> bool:
+    """Whether a quotation is open at an offset of a line.
+
+    Behind a digit, a mark that closes no quotation is an inch sign.
+    """
+    is_open = False
+    earliest = max(0, end - _LONGEST_QUOTATION)
+    line_start = plain.rfind("\n", earliest, end) + 1
+    for mark in _QUOTATION_MARK.finditer(plain, max(earliest, line_start), end):
+        is_inch = plain[mark.start() - 1 : mark.start()].isdigit() and not is_open
+        if not is_inch:
+            is_open = not is_open
+    return is_open
+
+
 def unit_at(plain: str, start: int) -> tuple[str, int] | None:
     """Return the name of the unit of measure at an offset, and the offset of its end."""
     entry = entry_at(MEASURES, plain, start)
@@ -171,7 +208,7 @@ def unit_at(plain: str, start: int) -> tuple[str, int] | None:
     if is_letter and word.isupper() and word != "L" and word not in MEASURES:
         return None
     is_sign = not word[0].isalpha() and entry[0] in CURRENCY_NAMES
-    if is_sign and re.match(r" ?\d", plain[entry[1] :]):
+    if is_sign and _DIGIT_NEXT.match(plain, entry[1]):
         # The sign belongs to the next number: 5 €6.
         return None
     return entry
@@ -230,33 +267,32 @@ def account_bracket(plain: str, figure_start: int) -> re.Match[str] | None:
 def direction_of(plain: str, start: int, end: int) -> int:
     """Return -1 if words beside a number state a fall, 1 if they state a rise, else 0."""
     before = _BREAK.split(plain[max(0, start - _NEAR) : start])[-1]
-    words = [*WORD.finditer(before)][-_WORDS_OF_CHANGE:]
-    for word in reversed(words):
-        folded = word[0].casefold()
+    after = _BREAK.split(plain[end : end + _NEAR])[0]
+    nearest = list[str]()
+    for word in reversed(PLAIN_WORD.findall(before)[-_WORDS_OF_CHANGE:]):
+        folded = word.casefold()
         if folded in LEVELS:
             # It fell to 5: the number is where the change leads.
             return 0
-        if FALLING.fullmatch(folded):
-            return -1
-        if RISING.fullmatch(folded):
-            return 1
-    after = _BREAK.split(plain[end : end + _NEAR])[0]
-    for word in [*WORD.finditer(after)][:_WORDS_OF_CHANGE]:
-        folded = word[0].casefold()
-        if FALLING.fullmatch(folded):
-            return -1
-        if RISING.fullmatch(folded):
-            return 1
-    return _direction_unspaced(before[-8:], after[:8])
+        if folded in JOINTS:
+            break
+        nearest.append(folded)
+    nearest += map(str.casefold, PLAIN_WORD.findall(after)[:_WORDS_OF_CHANGE])
+    for rises, falls in ((RISING, FALLING), (GAINS, LOSSES)):
+        for word in nearest:
+            if falls.fullmatch(word):
+                return -1
+            if rises.fullmatch(word):
+                return 1
+    return _direction_unspaced(before[-_UNSPACED_WORDS:], after[:_UNSPACED_WORDS])
 
 
 def _direction_unspaced(before: str, after: str) -> int:
     """Return the same for text in a script without spaces."""
-    for near in (before, after):
-        falls = [found.end() for found in FALLING.finditer(near) if is_unspaced(found[0])]
-        rises = [found.end() for found in RISING.finditer(near) if is_unspaced(found[0])]
-        if falls and not rises:
-            return -1
-        if rises and not falls:
-            return 1
+    for rises, falls in ((RISING, FALLING), (GAINS, LOSSES)):
+        for near in (before, after):
+            falling = any(is_unspaced(word) for word in falls.findall(near))
+            rising = any(is_unspaced(word) for word in rises.findall(near))
+            if falling != rising:
+                return -1 if falling else 1
     return 0

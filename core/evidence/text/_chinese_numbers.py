@@ -18,7 +18,7 @@ _CHINESE_HALF = re.compile(r"(?<![个個年月日天间間\d一二两三四五�
 CHINESE_FRACTION = re.compile(rf"({_CHINESE.pattern}|\d+)分(?:之|の)({_CHINESE.pattern}|\d+)")
 
 
-def in_chinese(plain: str, taken: bytearray) -> Iterator[Number]:
+def numbers_in_chinese(plain: str, taken: bytearray) -> Iterator[Number]:
     """Yield the numbers and fractions in Chinese characters, outside what is `taken`."""
     if plain.isascii():
         return

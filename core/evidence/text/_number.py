@@ -50,8 +50,10 @@ class Number(NamedTuple):
     @property
     def is_year(self) -> bool:
         """Whether it may be a year."""
-        is_plain = self.step >= 1 and self.measure in ("", "year") and not self.has_scale
-        return is_plain and may_be_year(self.value)
+        is_grouped = bool(self.digits) and not self.digits.isdecimal()
+        if is_grouped or self.has_scale or self.measure not in ("", "year"):
+            return False
+        return self.step >= 1 and may_be_year(self.value)
 
     @property
     def is_count(self) -> bool:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import TypeVar
 
-from .words import UNSPACED, WORDS, is_unspaced
+from .words import UNSPACED, WORDS, is_unspaced, with_ascii_digits
 
 _LONGEST_ENTRY = 6
 """Length of the longest entry of a word table in an unspaced script, in characters."""
@@ -21,8 +21,9 @@ _SIGNS_OF_NUMBERS = UNIFORM_SIGNS | str.maketrans(
     "—－﹣＋，．％￥＄（）／\u2007\u2009\u3000٫٬٪×⋅∙·", "—--+,.%¥$()/   .,%xxxx"
 )
 """The same for numbers; each character is replaced by one, so that offsets stay valid."""
-_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
-WORD = re.compile(r"°?[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0970-\u097f])*(?:[²³$]|\^[23](?!\d))?")
+PLAIN_WORD = re.compile(
+    r"°?[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0970-\u097f])*(?:[²³$]|\^[23](?!\d))?"
+)
 """A word, with the vowel signs of Devanagari, or a unit such as °C, m², m^2 or US$."""
 _MARK = re.compile(r"[^\w\s]")
 _WITHIN_ENTRIES = (" ", "-", "'", "x", "॰")
@@ -92,7 +93,7 @@ def _before(table: str) -> re.Pattern[str]:
     return re.compile(rf"(?:^|(?<=[\W{UNSPACED}]))(?:{words}) ?$", re.IGNORECASE)
 
 
-NUMBER_WORDS = _values("numbers")
+CARDINALS = _values("numbers")
 AMBIGUOUS_NUMBERS = _entries("ambiguous_numbers")
 ONES = _entries("ones")
 JOINTS = _entries("number_joints")
@@ -125,7 +126,9 @@ BEFORE_AMOUNTS = _entries("before_amounts")
 LEVELS = _entries("level_words")
 RISING = _pattern("rising_words")
 FALLING = _pattern("falling_words")
-BELOW = _pattern("falling_words", "below_words")
+GAINS = _pattern("gain_words")
+LOSSES = _pattern("loss_words")
+BELOW = _pattern("falling_words", "loss_words", "below_words")
 MINUS = _before("minus_words")
 PLUS = _before("plus_words")
 
@@ -135,8 +138,7 @@ def uniform_numbers(text: str) -> str:
     marks and spaces."""
     if text.isascii():
         return text
-    plain = text.translate(_SIGNS_OF_NUMBERS)
-    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), plain)
+    return with_ascii_digits(text.translate(_SIGNS_OF_NUMBERS))
 
 
 def entry_at(entries: WordTable[_Entry], plain: str, start: int) -> tuple[_Entry, int] | None:
@@ -151,14 +153,14 @@ def entry_at(entries: WordTable[_Entry], plain: str, start: int) -> tuple[_Entry
             if words in entries:
                 return entries[words], start + len(words)
         return None
-    word = WORD.match(plain, start) or _MARK.match(plain, start)
+    word = PLAIN_WORD.match(plain, start) or _MARK.match(plain, start)
     if not word:
         return None
     if entries.first_words.isdisjoint((word[0], folded(word[0]))):
         return None
     ends = [word.end()]
     while len(ends) < _MOST_WORDS and plain[ends[-1] : ends[-1] + 1] in _WITHIN_ENTRIES:
-        following = WORD.match(plain, ends[-1] + 1)
+        following = PLAIN_WORD.match(plain, ends[-1] + 1)
         if not following:
             break
         ends.append(following.end())

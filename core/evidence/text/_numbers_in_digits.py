@@ -59,6 +59,7 @@ _YEARS = re.compile(r"(?<!\w)((?:19|20)(\d\d))([-/])(\d\d)(?!\w)")
 _CURRENCY_BEFORE = re.compile(
     r"([A-Za-z]{0,3}[$€£¥₹₽₩₺₴₪₫฿]|(?<![A-Za-z])[A-Z]{3}|(?<!\w)Rs\.?) ?[-+(]?$"
 )
+_YEAR_BEFORE = re.compile(r"(?<!\d)\d{4} -$")
 _WORD_BEFORE = re.compile(r"([^\W\d_][\w-]*) $")
 _JOINED_BEFORE = re.compile(r"[^\W\d_]\w*(?:-\w+)*-$")
 _PLAIN_FIGURE = re.compile(r"\d+(?:\.\d+)?")
@@ -76,7 +77,9 @@ class _Figure(NamedTuple):
     end: int
 
 
-def in_digits(plain: str, decimal: str = "", is_arithmetic: bool = False) -> Iterator[Number]:
+def numbers_in_digits(
+    plain: str, decimal: str = "", is_arithmetic: bool = False
+) -> Iterator[Number]:
     """Yield the numbers in digits of a uniform text.
 
     `decimal` is the decimal sign of its language, if that is known. In arithmetic, 2000-40 is no
@@ -103,7 +106,7 @@ def in_digits(plain: str, decimal: str = "", is_arithmetic: bool = False) -> Ite
 
 
 def figures_of(digits: str, decimal: str = "") -> list[str]:
-    """Return digits without grouping and with a decimal point (see `in_digits`).
+    """Return digits without grouping and with a decimal point (see `numbers_in_digits`).
 
     Several are returned for a list such as 5,10,15, and none for a version such as 1.2.3.
     """
@@ -234,7 +237,12 @@ def _completed(figure: _Figure, plain: str, is_arithmetic: bool) -> Number:
         start=start,
         end=end,
     )
-    return number if currency else _named(number, plain, figure.start)
+    if number.is_year and _YEAR_BEFORE.search(plain, max(0, start - 7), start):
+        # The dash belongs to a range.
+        return number._replace(sign=0)
+    if currency or number.is_year:
+        return number
+    return _named(number, plain, figure.start)
 
 
 def _rest(plain: str, following: Following) -> Number | None:
@@ -254,8 +262,6 @@ def _rest(plain: str, following: Following) -> Number | None:
 
 def _named(number: Number, plain: str, start: int) -> Number:
     """Return a number with the name to which it may belong: Route 7, LX-40."""
-    if number.is_year:
-        return number
     before = plain[max(0, start - _LONGEST_NAME) : start]
     joined = _JOINED_BEFORE.search(before)
     if joined and joined[0][0].isupper():

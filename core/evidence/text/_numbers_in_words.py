@@ -11,17 +11,17 @@ from ._around_numbers import Following, measure_at, scale_at, sign_of, unit_at, 
 from ._number import ABOUT, Number, step_of
 from ._number_tables import (
     AMBIGUOUS_NUMBERS,
+    CARDINALS,
     CURRENCY_NAMES,
     DENOMINATORS,
     HALVES,
     JOINTS,
-    NUMBER_WORDS,
     OF_WORDS,
     ONES,
     ORDINAL_FRACTIONS,
     ORDINALS,
+    PLAIN_WORD,
     TIMES,
-    WORD,
     folded,
     gap,
 )
@@ -61,11 +61,11 @@ class _Cardinal(NamedTuple):
 _NOTHING = _Word("", 0, 0, is_next=False)
 
 
-def in_words(plain: str, taken: bytearray) -> Iterator[Number]:
+def numbers_in_words(plain: str, taken: bytearray) -> Iterator[Number]:
     """Yield the numbers and fractions in words of a uniform text, outside what is `taken`."""
     words = list[_Word]()
     end = 0
-    for token in WORD.finditer(plain):
+    for token in PLAIN_WORD.finditer(plain):
         if not taken[token.start()]:
             is_next = bool(words) and plain[end : token.start()] in (" ", "-")
             words.append(_Word(folded(token[0]), token.start(), token.end(), is_next))
@@ -119,7 +119,7 @@ def _at(words: list[_Word], index: int) -> _Word:
 def _cardinal_at(words: list[_Word], index: int) -> _Cardinal:
     """Return the number that words from an index on make together, such as "two hundred and
     fifty"; larger scales than a hundred are left to `what_follows`."""
-    value = NUMBER_WORDS.get(words[index].folded, 0.0)
+    value = CARDINALS.get(words[index].folded, 0.0)
     if not value:
         if words[index].folded in ONES:
             return _Cardinal(1.0, index + 1, is_one=True)
@@ -128,7 +128,7 @@ def _cardinal_at(words: list[_Word], index: int) -> _Cardinal:
     while _at(words, index).is_next:
         is_joined = words[index].folded in JOINTS
         following = _at(words, index + 1 if is_joined else index)
-        added = NUMBER_WORDS.get(following.folded, 0.0) if following.is_next else 0.0
+        added = CARDINALS.get(following.folded, 0.0) if following.is_next else 0.0
         # In French, 80 is four twenties, and 70 and 90 are 60 and 80 with 10.
         is_factor = (added == _HUNDRED and value < 10) or (value, added) == (4, 20)
         most = 20 if value in (60, 80) else 10
@@ -204,14 +204,14 @@ def _whole_at(plain: str, end: int, is_half: bool) -> Following | None:
     start = gap(plain, end)
     article = ""
     for _ in range(_MOST_OF_WORDS):
-        word = WORD.match(plain, start)
+        word = PLAIN_WORD.match(plain, start)
         if not word or word[0].casefold() not in OF_WORDS:
             break
         article = word[0].casefold()
         start = gap(plain, word.end())
     if article not in (*ONES, "the") and not is_half:
         return None
-    scale, scale_end = scale_at(plain, start, is_money=False, has_comma=False)
+    scale, scale_end = scale_at(plain, start)
     if scale > 1:
         measure, measure_end = measure_at(plain, scale_end, has_scale=True)
         return Following(0, scale, measure, measure_end if measure else scale_end)

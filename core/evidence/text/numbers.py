@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ._around_numbers import direction_of
-from ._chinese_numbers import in_chinese
+from ._chinese_numbers import numbers_in_chinese
 from ._number import Number
 from ._number_tables import (
     AMBIGUOUS_MEASURES,
@@ -17,15 +17,15 @@ from ._number_tables import (
     CURRENCIES,
     CURRENCY_SIGNS,
     MEASURES,
+    PLAIN_WORD,
     SCALES,
     SHARED_CURRENCIES,
     UNIFORM_SIGNS,
-    WORD,
     entry_at,
     uniform_numbers,
 )
-from ._numbers_in_digits import figures_of, in_digits
-from ._numbers_in_words import in_words
+from ._numbers_in_digits import figures_of, numbers_in_digits
+from ._numbers_in_words import numbers_in_words
 from .words import is_unspaced
 
 __all__ = [
@@ -48,7 +48,7 @@ _CLOSE = 150
 _SHORTEST_MEASURE = 3
 """Minimum length of a unit of measure that is recognised without a number beside it, in letters."""
 _FIGURE = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)|\d+(?:[.,']\d+)*")
-_TOKEN = re.compile(rf"{WORD.pattern}|[^\w\s]")
+_TOKEN = re.compile(rf"{PLAIN_WORD.pattern}|[^\w\s]")
 
 
 def numbers_in(text: str, decimal: str = "") -> list[Number]:
@@ -76,7 +76,7 @@ def replace_numbers(text: str, replacement: Callable[[Number], str]) -> str:
     plain = uniform_numbers(text)
     parts = list[str]()
     position = 0
-    for number in in_digits(plain, is_arithmetic=True):
+    for number in numbers_in_digits(plain, is_arithmetic=True):
         parts += [plain[position : number.start], replacement(number)]
         position = number.end
     return "".join([*parts, plain[position:]])
@@ -132,7 +132,7 @@ def scales_in(text: str) -> frozenset[float]:
     """Return the scales that a text names, with a number (12 million) or alone (in millions)."""
     plain = uniform_numbers(text)
     scales = {number.scale for number in _all_in(text)}
-    for word in WORD.finditer(plain):
+    for word in PLAIN_WORD.finditer(plain):
         scale = entry_at(SCALES, plain, word.start())
         if not scale:
             continue
@@ -147,13 +147,13 @@ def scales_in(text: str) -> frozenset[float]:
 def _all_in(text: str, decimal: str = "") -> tuple[Number, ...]:
     """Return the numbers in a text, with fractions of a whole, in order."""
     plain = uniform_numbers(text)
-    numbers = [*in_digits(plain, decimal)]
+    numbers = [*numbers_in_digits(plain, decimal)]
     taken = bytearray(len(plain))
     for number in numbers:
         taken[number.start : number.end] = b"\1" * (number.end - number.start)
     below = [found.start() for found in BELOW.finditer(plain)]
-    numbers += in_words(plain, taken)
-    numbers += in_chinese(plain, taken)
+    numbers += numbers_in_words(plain, taken)
+    numbers += numbers_in_chinese(plain, taken)
     described = list[Number]()
     for number in sorted(numbers, key=lambda number: number.start):
         nearest = bisect_left(below, number.start - _CLOSE)

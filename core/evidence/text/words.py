@@ -147,15 +147,15 @@ def sure_month_names() -> frozenset[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Split a text into lower-case words without accents and possessive endings, with digits of any
-    script as 0 to 9.
+    """Split a text into lower-case words without accents and possessive endings, and numbers
+    without digit grouping.
 
     Text in unspaced scripts (see `UNSPACED`) gives each pair of neighbouring characters instead.
     """
-    plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
+    plain = unicodedata.normalize("NFKC", _with_plain_digits(text))
+    plain = plain.replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
         return _ASCII_TOKEN.findall(plain)
-    plain = _with_ascii_digits(plain)
     words = list[str]()
     for run in _token().findall(plain):
         if run.isascii():
@@ -223,15 +223,22 @@ def is_unspaced(word: str) -> bool:
 def _plain(text: str) -> str:
     """Return the text in lower case, without underscores and digit grouping, and with variants of
     letters and digits unified."""
-    ungrouped = _GROUPED_DIGITS.sub(lambda found: _SEPARATORS.sub("", found[0]), text)
+    plain = _with_plain_digits(text)
+    if plain.isascii():
+        return plain.lower().replace("_", " ")
+    return unicodedata.normalize("NFKC", plain).casefold().replace("_", " ")
+
+
+def _with_plain_digits(text: str) -> str:
+    """Return the text with digits in ASCII and without their grouping."""
+    plain = with_ascii_digits(text)
+    return _GROUPED_DIGITS.sub(lambda found: _SEPARATORS.sub("", found[0]), plain)
+
+
+def with_ascii_digits(text: str) -> str:
+    """Return the text, of the same length, with the digits of all scripts in ASCII."""
     if text.isascii():
-        return ungrouped.lower().replace("_", " ")
-    plain = unicodedata.normalize("NFKC", ungrouped).casefold().replace("_", " ")
-    return _with_ascii_digits(plain)
-
-
-def _with_ascii_digits(text: str) -> str:
-    """Return a text with the digits of all scripts as 0 to 9."""
+        return text
     return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
 
 

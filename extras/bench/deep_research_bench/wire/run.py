@@ -18,7 +18,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from deep_research import Context, build_graph
-from deep_research.core.store.database import RunsLocation
+from deep_research.core.store.database import open_database
+from deep_research.core.store.location import RunsLocation
 from deep_research_bench.wire.policy import Load
 
 MODEL = "openai:gpt-4.1"
@@ -50,7 +51,7 @@ async def measure(settings: dict[str, Any]) -> dict[str, Any]:
     """Run the graph once with a stream, like a user interface, and return the resources used."""
     file, error, values, first = Path(settings["folder"], "runs.sqlite"), "", dict[str, Any](), 0.0
     # Open the saver on the watched loop: a graph with a path would start its own loop.
-    async with RunsLocation(file).open() as database:
+    async with open_database(RunsLocation(file)) as database:
         graph = build_graph(settings["strategy"], checkpointer=database.saver, store=database.store)
         watch = Watch()
         watching = asyncio.create_task(watch.watch())

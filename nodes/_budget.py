@@ -1,54 +1,14 @@
-"""A run's spending: totals, limits, and the shares of tasks."""
+"""What a run may still spend, and the shares of its tasks."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ..records.research import Run, Spent, Task
-from ..settings.limits import Limits
+from ..core.records.research import Run, Spent, dollars, total
+from ..core.settings.limits import Limits
 
 Value = TypeVar("Value")
-_CENT = 0.01
-
-
-class Total(NamedTuple):
-    """Total costs; see `Spent` for the fields."""
-
-    calls: int
-    """Number of model calls."""
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
-    searches: int
-    fetches: int
-    tool_calls: int
-    usd: float
-
-    @property
-    def tokens(self) -> int:
-        """Input and output tokens together."""
-        return self.input_tokens + self.output_tokens
-
-    def share_used_up(self, task: Task) -> str:
-        """Return which share of the run's budget the task has used up with these costs, worded for
-        the reader; empty if none."""
-        if task.tokens is not None and self.tokens >= task.tokens:
-            return "its share of the token limit was used up (max_tokens)"
-        if task.usd is not None and self.usd >= task.usd:
-            return "its share of the money limit was used up (max_usd)"
-        return ""
-
-
-def total(spending: Mapping[str, Spent]) -> Total:
-    """Add up the costs; `spending` has an entry for each call of a model or tool."""
-    entries = spending.values()
-    sums = dict[str, Any]()
-    for name in Total._fields[1:]:
-        sums[name] = sum(getattr(spent, name) for spent in entries)
-    calls = sum(1 for spent in entries if spent.input_tokens or spent.output_tokens)
-    return Total(calls=calls, **sums)
 
 
 class Budget(NamedTuple):
@@ -138,17 +98,3 @@ class Budget(NamedTuple):
         if self.limits.max_tokens is None:
             return None
         return int(self.limits.max_tokens * (1 - self.limits.writing_share))
-
-
-def seconds_left(limits: Limits, seconds: float) -> float:
-    """Return how long a researcher that has worked for `seconds` may go on, less the time reserved
-    for writing."""
-    return limits.researcher_seconds_hard * (1 - limits.writing_share) - seconds
-
-
-def dollars(usd: float) -> str:
-    """Format an amount in US dollars to the cent; less than a cent to two significant digits."""
-    if usd >= _CENT or usd <= 0:
-        return f"${usd:.2f}"
-    digits = 1 - math.floor(math.log10(usd))
-    return f"${usd:.{digits}f}".rstrip("0")

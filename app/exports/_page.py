@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
@@ -20,7 +19,6 @@ from ...core.evidence.citations.rendering import (
 )
 from ...core.records.calculations import Calculation
 from ...core.records.report import Report, UnitVerdict
-from ...core.records.sources import Source
 from ..words import EvidenceShown
 from ._body import report_body
 from .finished import Finished, audit_figures, plain_words, quotes_of, readable
@@ -90,25 +88,6 @@ def report_page(
         reprints=reprints,
         link_to=link_to,
     )
-
-
-def unrun_page(
-    title: str, language_code: str, report: Report, cited: Sequence[Source], notes: Sequence[str]
-) -> str:
-    """Return a checked report that no run has written as an HTML page; `cited` are its sources."""
-    finished = Finished(
-        title=title,
-        question=title,
-        date="",
-        language_code=language_code,
-        report=report,
-        cited=cited,
-        notes=notes,
-        contradictions=(),
-        was_researched=True,
-        sources={},
-    )
-    return report_page(finished)
 
 
 def _calculations(report: Report) -> list[Calculation]:
