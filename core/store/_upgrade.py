@@ -72,7 +72,17 @@ def _report(fields: Fields) -> tuple[type, Fields]:
     audit = fields.get("audit")
     if audit:
         audit = _without(audit, "is_unverified")
+        if _names_judge(fields):
+            audit.setdefault("judge_grade", "quotations")
     return Report, {**fields, "verdicts": verdicts, "audit": audit}
+
+
+def _names_judge(fields: Fields) -> bool:
+    """Whether a passage in a stored report names the model that judged it."""
+    for claim in fields.get("claims", ()):
+        if any(passage.get("judge") for passage in claim.get("passages", ())):
+            return True
+    return False
 
 
 def _without(fields: Fields, name: str) -> Fields:

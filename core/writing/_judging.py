@@ -20,8 +20,8 @@ from pydantic import Field
 
 from ...prompts import fenced_knowledge
 from ..evidence.checking.proof import (
-    Answer,
     Doubt,
+    Grounds,
     Known,
     OtherPremises,
     Proof,
@@ -115,7 +115,7 @@ class UnitJudgement(NamedTuple):
     """What code could not prove; None if it proved everything."""
     stated: StatedVerdict = "supported"
     """The verdict as the model gave it."""
-    answer: Answer = Answer("")
+    answer: Grounds = Grounds("")
     """What the model handed in to prove it."""
     keys: tuple[str, ...] = ()
     """Keys of the sources that the model could quote."""
@@ -462,7 +462,7 @@ def _stated(judged: JudgedUnit, keys: tuple[str, ...]) -> UnitJudgement:
         right=judged.right,
         is_absence=judged.is_absence,
         stated=judged.verdict,
-        answer=Answer(judged.words, tuple(judged.calculations), tuple(judged.supposed)),
+        answer=Grounds(judged.words, tuple(judged.calculations), tuple(judged.supposed)),
         keys=keys,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..errors import ToolsMissing
-from ..evidence.checking.proof import Answer, Known, OtherPremises, prove
+from ..evidence.checking.proof import Grounds, Known, OtherPremises, prove
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
 from ..models.abilities import grade_of_judge, remember_grade
@@ -51,7 +51,7 @@ _SOURCES: tuple[dict[str, Any], ...] = (
     {"source": 2, "title": "Survey of the Torne bridge", "passages": [_BRIDGE]},
     {"source": 3, "title": "Traffic on the Torne bridge", "passages": [_TRAFFIC]},
 )
-QUOTATIONS = (
+QUOTATIONS_TRIAL = (
     TrialStatement("In 1911 the mill ground 340 tonnes of rye.", 1, ("supported",)),
     TrialStatement("Ilse Brandt bought the mill in 1920.", 1, ("contradicted", "not_found")),
     TrialStatement("Until 1920 the mill belonged to Ilse Brandt.", 1, ("supported",)),
@@ -64,7 +64,7 @@ QUOTATIONS = (
     TrialStatement("Lorries are not allowed on the bridge.", 2, ("supported",)),
 )
 """Statements that the sources say or do not say."""
-REASONING = (
+REASONING_TRIAL = (
     TrialStatement(
         "For your 14 bridges you may spend 126,000 euros.",
         0,
@@ -102,7 +102,7 @@ async def judge_grade(filler: Filler) -> JudgeGrade:
     if known is not None:
         return known
     units = list[dict[str, Any]]()
-    for number, statement in enumerate((*QUOTATIONS, *REASONING), 1):
+    for number, statement in enumerate((*QUOTATIONS_TRIAL, *REASONING_TRIAL), 1):
         unit: dict[str, Any] = {"unit": number, "says": statement.says}
         if statement.source:
             unit["cites"] = [statement.source]
@@ -123,7 +123,7 @@ async def judge_grade(filler: Filler) -> JudgeGrade:
 def _grade(verdicts: dict[int, JudgedUnit]) -> JudgeGrade:
     """Return the grade for a model's verdicts on the statements of the trial, by number."""
     accepted = 0
-    for number, statement in enumerate(QUOTATIONS, 1):
+    for number, statement in enumerate(QUOTATIONS_TRIAL, 1):
         verdict = verdicts.get(number)
         if verdict is None or verdict.verdict != "supported":
             continue
@@ -132,7 +132,7 @@ def _grade(verdicts: dict[int, JudgedUnit]) -> JudgeGrade:
         accepted += 1
     if accepted < _LEAST_ACCEPTED:
         return "unsound"
-    for number, statement in enumerate(REASONING, len(QUOTATIONS) + 1):
+    for number, statement in enumerate(REASONING_TRIAL, len(QUOTATIONS_TRIAL) + 1):
         verdict = verdicts.get(number)
         if verdict is None or not _is_right(statement, verdict):
             return "quotations"
@@ -149,7 +149,7 @@ def _is_right(statement: TrialStatement, verdict: JudgedUnit) -> bool:
         str(source["source"]) for source in _SOURCES if source["source"] == statement.source
     )
     unit = ReportUnit(statement.says, 0, statement.says, keys, bool(keys), statement.says, 0)
-    answer = Answer(verdict.words, tuple(verdict.calculations))
+    answer = Grounds(verdict.words, tuple(verdict.calculations))
     proof = prove(unit, answer, _known(), OtherPremises(_REQUEST))
     return proof.doubt is None or proof.doubt.kind != "figure"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from deep_research.core.evidence.checking.proof import Answer, Known, doubt_about, prove
+from deep_research.core.evidence.checking.proof import Grounds, Known, doubt_about, prove
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import report_units
 
@@ -72,5 +72,5 @@ def test_the_check_decides_whether_two_statements_give_the_same_amount(
     for statement, stated in pairs(code, kind):
         [unit] = report_units(statement, {})
         source = {"a": Known([SourceText("a", stated)], "")}
-        for doubt in (doubt_about(unit, stated), prove(unit, Answer(stated), source).doubt):
+        for doubt in (doubt_about(unit, stated), prove(unit, Grounds(stated), source).doubt):
             assert (doubt is not None) == (kind != "same"), (statement, stated, doubt)

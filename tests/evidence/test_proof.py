@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.checking.proof import Answer, Known, Proof, prove
+from deep_research.core.evidence.checking.proof import Grounds, Known, Proof, prove
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import report_units
 
@@ -46,7 +46,7 @@ def message(found: Proof) -> str:
 def proof(statement: str, words: str, *calculations: str) -> Proof:
     units = report_units(statement, {1: "a", 2: "b"})
     unit = next(unit for unit in units if unit.kind in ("statement", "cell", "head"))
-    return prove(unit, Answer(words, calculations), SOURCES)
+    return prove(unit, Grounds(words, calculations), SOURCES)
 
 
 @pytest.mark.parametrize(
@@ -203,17 +203,17 @@ def test_the_passage_is_the_whole_sentence_of_the_cited_source() -> None:
 def test_no_other_number_matches(written: int, read: int) -> None:
     source = {"a": Known([SourceText("a", f"The yard built {read:,} boats.")], "")}
     [unit] = report_units(f"The yard built {written} boats [1].", {1: "a"})
-    found = prove(unit, Answer(f"built {read:,} boats"), source)
+    found = prove(unit, Grounds(f"built {read:,} boats"), source)
     assert (found.doubt is None) == (written == read)
 
 
 def test_a_cell_below_a_percent_sign_may_follow_as_a_share() -> None:
     table = "| Fare | Adult, % of half a van |\n|---|---|\n| Sanna [1] | 27.3 |"
     units = {unit.kind: unit for unit in report_units(table, {1: "a", 2: "b"})}
-    share = prove(units["cell"], Answer(ROW, ("8.60 / 31.50 = 27.3 %",)), SOURCES)
+    share = prove(units["cell"], Grounds(ROW, ("8.60 / 31.50 = 27.3 %",)), SOURCES)
     assert message(share) == ""
     # In a table head, "half" names a quantity and states nothing.
-    assert "50" not in message(prove(units["head"], Answer(ROW), SOURCES))
+    assert "50" not in message(prove(units["head"], Grounds(ROW), SOURCES))
 
 
 LAMPS = """# Lamps and their makers
@@ -235,7 +235,7 @@ def stated(statement: str) -> str:
     [unit] = report_units(statement, {1: "a"})
     known = {"a": Known([SourceText("a", LAMPS)], "Lamps")}
     words = " … ".join(line for line in LAMPS.splitlines() if line)
-    return message(prove(unit, Answer(words), known))
+    return message(prove(unit, Grounds(words), known))
 
 
 @pytest.mark.parametrize(
@@ -315,5 +315,5 @@ def test_the_number_of_a_name_is_no_premise(calculation: str) -> None:
     found = list[str]()
     for words in (names, names.replace("-", " ")):
         known = {"a": Known([SourceText("a", words)], "")}
-        found.append(message(prove(unit, Answer(words, [calculation]), known)))
+        found.append(message(prove(unit, Grounds(words, [calculation]), known)))
     assert "20 is not in" in found[0] and found[1] == ""

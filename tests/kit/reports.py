@@ -108,6 +108,7 @@ AUDIT = Audit(
             code="forbidden",
         ),
     ),
+    judge_grade="reasoning",
     model_calls=12,
     input_tokens=12345,
     output_tokens=678,
@@ -169,7 +170,12 @@ VERDICTS = (
         words="Height: 38 metres.",
         source=SOURCES[0].key,
     ),
-    UnitVerdict(text="It is 48 metres tall.", shown="corrected"),
+    UnitVerdict(
+        text="It is 48 metres tall.",
+        shown="corrected",
+        after="It stands 38 metres tall, on granite.",
+        reason="it should say: 38",
+    ),
     UnitVerdict(
         text="It was electrified in 1937.",
         shown="marked",

@@ -122,7 +122,6 @@ async def test_abilities_saved_at_the_same_time_are_all_stored(tmp_path: Path) -
         "[1]",
         '{"m": 1}',
         '{"m": {"rung": "gone"}}',
-        '{"m": {"rung": "tags", "new": 1}}',
         '{"m": {}}',
     ],
 )

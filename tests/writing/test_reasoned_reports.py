@@ -25,7 +25,7 @@ from deep_research.core.evidence.citations.rendering import warning_above
 from deep_research.core.records.report import Audit, Report, UnitVerdict
 from deep_research.core.records.sources import Source
 from deep_research.core.settings.limits import Limits
-from deep_research.core.writing._trial import QUOTATIONS, REASONING
+from deep_research.core.writing._trial import QUOTATIONS_TRIAL, REASONING_TRIAL
 
 PROFILE = ModelProfile(max_input_tokens=100_000)
 MARK = " *(not verified)*"
@@ -83,14 +83,14 @@ def judge(verdicts: Verdicts, grade: str = "reasoning") -> ScriptedChatModel:
 
     def answer(messages: list[Any], _: Any) -> Any:
         units, passages = units_shown(messages[-1].text)
-        is_trial = units[0]["says"] == QUOTATIONS[0].says
+        is_trial = units[0]["says"] == QUOTATIONS_TRIAL[0].says
         if is_trial and grade == "silent":
             return "I cannot say."
         handed_in = list[dict[str, Any]]()
         for number, unit in enumerate(units):
             given = verdict_on(unit["says"])
             if is_trial:
-                statement = [*QUOTATIONS, *REASONING][number]
+                statement = [*QUOTATIONS_TRIAL, *REASONING_TRIAL][number]
                 given = said(statement.verdicts[0], "\n".join(passages.values()))
                 if grade == "reasoning" and statement.calculation:
                     given = {**given, "calculations": [statement.calculation]}

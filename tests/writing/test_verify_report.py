@@ -19,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import build_graph
 from deep_research.core.errors import KeyRefused, RateLimited
-from deep_research.core.writing._trial import QUOTATIONS, REASONING, TrialStatement
+from deep_research.core.writing._trial import QUOTATIONS_TRIAL, REASONING_TRIAL, TrialStatement
 from deep_research.state import ResearchState
 
 Patch = pytest.MonkeyPatch
@@ -436,7 +436,7 @@ async def test_files_of_a_folder_count_as_one_source_unless_they_name_their_publ
     assert [len(group) for group in audited(state).reprints] == [3]
 
 
-TRIAL = (*QUOTATIONS, *REASONING)
+TRIAL = (*QUOTATIONS_TRIAL, *REASONING_TRIAL)
 RIGHT: dict[str, TrialStatement] = {statement.says: statement for statement in TRIAL}
 TEXT = " ".join(
     f"It was in 1844 that {who} lit the Skerry Light. [1]" for who in ("somebody", "they", "a crew")

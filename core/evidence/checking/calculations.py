@@ -116,7 +116,7 @@ class Calculated(NamedTuple):
         return follows(fraction, parts)
 
 
-def calculated(
+def recalculated(
     lines: Iterable[str],
     premises: Sequence[Premise],
     is_named: Callable[[str], bool],
@@ -196,7 +196,7 @@ class _Line:
     def __init__(
         self, text: str, known: Sequence[Premise], is_named: Callable[[str], bool]
     ) -> None:
-        """`known` are the premises; `is_named` as in `calculated`."""
+        """`known` are the premises; `is_named` as in `recalculated`."""
         formula, _, written = text[:_LONGEST_CALCULATION].partition("=")
         self.formula = formula.strip(" :")
         self.written = written.strip()

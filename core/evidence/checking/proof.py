@@ -18,7 +18,7 @@ from ..text.numbers import (
     plain_figures,
 )
 from ..text.words import QUOTED, dates_in, names, stems, tokens
-from .calculations import Calculated, Premise, calculated, premises_in
+from .calculations import Calculated, Premise, premises_in, recalculated
 from .quantities import is_about, is_same_quantity, months_in
 from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
 from .units import ReportUnit, report_units
@@ -124,13 +124,13 @@ _NO_OTHERS = OtherPremises()
 _NOT_CALCULATED = Calculated()
 
 
-class Answer(NamedTuple):
+class Grounds(NamedTuple):
     """What a model hands in to prove its verdict on a unit."""
 
     words: str
     """The words that decide; line breaks and ellipses separate those from different places."""
     calculations: Sequence[str] = ()
-    """Lines of arithmetic (see `calculated`)."""
+    """Lines of arithmetic (see `recalculated`)."""
     supposed: Sequence[str] = ()
     """Numbers that the unit supposes, as in "if only 340 order"."""
 
@@ -148,7 +148,7 @@ class _Quoted(NamedTuple):
 
 def prove(
     unit: ReportUnit,
-    answer: Answer,
+    answer: Grounds,
     sources: Mapping[str, Known],
     premises: OtherPremises = _NO_OTHERS,
 ) -> Proof:
@@ -158,7 +158,7 @@ def prove(
     all the unit's figures. `sources` are by key, cited ones first. Numbers, months and units of
     measure are compared by value; they may also be in the heading or table header above the words,
     or in the source's title and date, and numbers may follow from calculations with
-    these numbers (see `calculated`). Quotations must be verbatim.
+    these numbers (see `recalculated`). Quotations must be verbatim.
     """
     quoted = _found(unit, answer.words, sources, premises)
     evidence = [*quoted.elsewhere]
@@ -183,7 +183,7 @@ def prove(
             around.append(known.about)
 
     named = " ".join([*evidence, *around, premises.request, unit.text, unit.around])
-    results = calculated(
+    results = recalculated(
         answer.calculations, inputs, lambda item: stands_in(item, named), unit.text
     )
     given = [*evidence]
@@ -603,6 +603,6 @@ def _says(known: Known, unit: ReportUnit, unit_names: list[str]) -> bool:
             shared = len(wanted & words_and_figures(words)) / max(1, len(wanted))
             if shared < _LEAST_SHARED:
                 continue
-            if not prove(unit, Answer(words), {"": known}).doubt:
+            if not prove(unit, Grounds(words), {"": known}).doubt:
                 return True
     return False
