@@ -42,7 +42,7 @@ HIDDEN = (
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
     tokens = " ".join([USERS, *(f"{user}:{token}" for user, token in TOKENS.items())])
-    settings = {
+    settings: dict[str, Any] = {
         "DEEP_RESEARCH_SERVER_TOKENS": tokens,
         "DEEP_RESEARCH_SERVER_USER_RUNS": "2",
         "DEEP_RESEARCH_SERVER_BODY_BYTES": str(BODY_BYTES),
