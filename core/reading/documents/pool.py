@@ -152,9 +152,12 @@ class Parser:
         return list(map(_logged, requests, extracts))
 
     def start(self) -> None:
-        """Start a child process per CPU in advance; returns at once."""
+        """Have a child process per CPU started in advance; returns at once."""
+        wanted = min(len(self._workers), os.cpu_count() or 1)
+        if sum(worker.is_started for worker in self._workers) >= wanted:
+            return
         sample = _File(_SAMPLE, "sample.html")
-        for _ in range(min(len(self._workers), os.cpu_count() or 1)):
+        for _ in range(wanted):
             threading.Thread(target=self._parse_alone, args=[sample], daemon=True).start()
 
     def close(self) -> None:
@@ -223,6 +226,12 @@ class _Worker:
         self._idle_seconds = idle_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._is_late = False
+
+    @property
+    def is_started(self) -> bool:
+        """Whether there is a child process that has not exited."""
+        process = self._process
+        return process is not None and process.poll() is None
 
     def parse(self, files: Sequence[_File]) -> list[Extract | Unreadable]:
         """Parse files in the child process. Raises `Unreadable` if it takes too long or exits."""
