@@ -240,7 +240,7 @@ def _markdown_of(data: bytes, name: str, context: Context) -> str:
     if Path(name).suffix.lower() not in (".html", ".htm", ".docx"):
         return data.decode("utf-8", "replace")
     try:
-        parser = Parser.shared(context.limits.parse_seconds, most)
+        parser = Parser.of_files(context.limits.parse_seconds, most)
         return parser.parse(data, Path(name).name, keeps_links=True).text
     except Unreadable as error:
         raise ReportUnreadable(f"{name}: it cannot be read: {error}.") from error

@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple, TypeVar
 
 from ..errors import DatabaseUnusable, log_failure
-from ..reading.documents.pool import Parser
+from ..reading.documents.pool import FILES_AT_ONCE, Parser
 from ..reading.documents.records import Extract, Unreadable, kind_of_file
 from ..reading.documents.standing import standing_of
 from ..records.sources import text_hash
@@ -115,9 +115,11 @@ class FolderChanges(NamedTuple):
     """Files that the scan left out."""
     seconds: float
     """Time limit for reading a file."""
+    today: str
+    """ISO date; later dates are not dates of a file."""
 
 
-def compare(root: Path, index: Index, limits: Limits) -> FolderChanges:
+def compare(root: Path, index: Index, limits: Limits, today: str = "") -> FolderChanges:
     """Compare files with the index.
 
     Blocks. Raises `DocumentsUnreadable` if the folder cannot be listed. A file counts as unchanged
@@ -140,7 +142,7 @@ def compare(root: Path, index: Index, limits: Limits) -> FolderChanges:
 
     files = tuple(file for file in scan.files if not is_known(file))
     gone = tuple(sorted(known.keys() - {file.path for file in scan.files}))
-    return FolderChanges(root, index, files, known, gone, scan.left_out, seconds)
+    return FolderChanges(root, index, files, known, gone, scan.left_out, seconds, today)
 
 
 def update(
@@ -246,7 +248,7 @@ def _read(
     contents = list[tuple[bytes, str]]()
     for path, data in unknown.items():
         contents.append((data, PurePath(path).name))
-    extracts = parser.parse_all(contents)
+    extracts = parser.parse_all(contents, changes.today)
     for path, extract in zip(unknown, extracts, strict=True):
         entries[path] = _with_extract(entries[path], extract, changes)
     return list(entries.values())
@@ -334,7 +336,7 @@ class Upkeep:
         """
         changes_of_roots = list[FolderChanges]()
         for root in roots:
-            comparison = partial(compare, root.path, root.store, self._limits)
+            comparison = partial(self._compare, root.path, root.store)
             # A damaged index is replaced with an empty one.
             changes_of_roots.append(self.run((root,), comparison, is_filled=False))
         total = sum(len(changes.files) for changes in changes_of_roots)
@@ -344,10 +346,9 @@ class Upkeep:
             if on_progress:
                 on_progress(next(done), total)
 
-        parser = self._parser()
-        with ThreadPoolExecutor(parser.workers) as threads, parser:
+        with ThreadPoolExecutor(FILES_AT_ONCE) as threads:
             for root, changes in zip(roots, changes_of_roots, strict=True):
-                self.run((root,), partial(update, changes, parser, threads, on_step))
+                self.run((root,), partial(update, changes, self._parser, threads, on_step))
         now = self._clock.now().timestamp()
         for root in roots:
             # Record the last use, for `_is_old`.
@@ -388,11 +389,15 @@ class Upkeep:
                 return
             fresh = root.store.replacement()
             if is_filled:
-                parser = self._parser()
-                with ThreadPoolExecutor(parser.workers) as threads, parser:
-                    update(compare(root.path, fresh, self._limits), parser, threads, lambda: None)
+                changes = self._compare(root.path, fresh)
+                with ThreadPoolExecutor(FILES_AT_ONCE) as threads:
+                    update(changes, self._parser, threads, lambda: None)
             replace(root.store.file, fresh.file)
 
-    def _parser(self) -> Parser:
+    def _compare(self, root: Path, index: Index) -> FolderChanges:
         today = self._clock.now().date().isoformat()
-        return Parser(self._limits.parse_seconds, self._limits.max_document_bytes, today=today)
+        return compare(root, index, self._limits, today)
+
+    @property
+    def _parser(self) -> Parser:
+        return Parser.of_files(self._limits.parse_seconds, self._limits.max_document_bytes)

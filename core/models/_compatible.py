@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from pydantic import PrivateAttr
+from pydantic import PrivateAttr, SkipValidation
 from typing_extensions import override
 
 from ..dialogue.conversation import safe_text
@@ -42,7 +42,7 @@ class CompatibleChatModel(WrappingChatModel):
     the whole `answer`.
     """
 
-    model: BaseChatModel
+    model: SkipValidation[BaseChatModel]
     """The wrapped model. It may have `learned` and `recall`, the traits of its server."""
     data_dir: Path
     """The folder of `models.json`, where its ability is stored."""

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -329,13 +330,26 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
     if isinstance(model, BaseChatModel):
         return model
     if model == EXTRACTIVE:
-        return ExtractiveChatModel(role=role)
+        return _extractive_model(role)
     return _make_model(model, role, context)
 
 
 def model_names(context: Context) -> list[str]:
     """Return the name of each role's model; raises as `resolve_model` does."""
     return [profile_of(role, context).name for role in ROLES]
+
+
+@cache
+def _extractive_model(role: Role) -> ExtractiveChatModel:
+    """Return the extractive model, which knows nothing of a run; making one takes longer than its
+    answer."""
+    return ExtractiveChatModel(role=role)
+
+
+def _name_of(model: BaseChatModel) -> str:
+    """Return the name of a model that is shown to the user."""
+    name = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
+    return str(name)
 
 
 def profile_of(role: Role, context: Context) -> Profile:
@@ -347,8 +361,7 @@ def profile_of(role: Role, context: Context) -> Profile:
     """
     model = resolve_model(role, context)
     known = dict(getattr(model, "profile", None) or {})
-    name = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
-    name = str(name)
+    name = _name_of(model)
     at_server = f"{name} at {model_host(model) or type(model).__name__}"
     stated = notes.windows.get(at_server)
     window = context.window or stated or known.get("max_input_tokens")
@@ -380,11 +393,11 @@ def is_small(role: Role, context: Context) -> bool:
     The setting `small` decides. With `auto`, a model is small if it cannot call tools through the
     API or has a small window; the extractive model never is.
     """
-    profile = profile_of(role, context)
-    if profile.name == EXTRACTIVE:
+    if is_extractive(role, context):
         return False
     if context.small != "auto":
         return context.small == "on"
+    profile = profile_of(role, context)
     if context.tool_calls == "auto":
         needs_help = profile.at_server in notes.helped
     else:
@@ -399,7 +412,7 @@ def is_named(role: Role, context: Context) -> bool:
 
 def is_extractive(role: Role, context: Context) -> bool:
     """Whether the role uses the extractive model, which needs no language model."""
-    return profile_of(role, context).name == EXTRACTIVE
+    return _name_of(resolve_model(role, context)) == EXTRACTIVE
 
 
 async def load_models(context: Context) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -91,6 +93,41 @@ class Piece(NamedTuple):
     words: str
 
 
+class _TagTable(NamedTuple):
+    """The tags that a filter looks for; building it takes longer than reading a short answer."""
+
+    roles: Mapping[str, tuple[_TagRole, TagPair]]
+    """By tag, in lower case."""
+    beginnings: frozenset[str]
+    """The texts that begin a tag."""
+    longest: int
+    """Length of the longest tag."""
+    pattern: re.Pattern[str]
+    """Matches a tag."""
+
+
+@cache
+def _tag_table(*, hides_calls: bool) -> _TagTable:
+    """Return the tags of thoughts and noise, with `hides_calls` those of calls too."""
+    roles: dict[str, tuple[_TagRole, TagPair]] = {}
+    for block in _BLOCKS:
+        if block.kind == "call" and not hides_calls:
+            continue
+        roles |= {tag.lower(): ("opener", block) for tag in block.openers}
+        roles |= {tag.lower(): ("closer", block) for tag in block.closers}
+        roles |= {tag.lower(): ("noise", block) for tag in block.noise}
+    beginnings = set[str]()
+    first_characters = set[str]()
+    for tag in roles:
+        first_characters.add(tag[0])
+        beginnings.update([tag[:length] for length in range(1, len(tag))])
+    # The lookahead avoids trying the many tags at every position.
+    starts = re.escape("".join(sorted(first_characters)))
+    tags = "|".join([*map(re.escape, roles), _THOUGHT_TAG])
+    pattern = re.compile(f"(?=[{starts}])(?:{tags})", re.IGNORECASE)
+    return _TagTable(roles, frozenset(beginnings), max(map(len, roles)), pattern)
+
+
 class ThoughtFilter:
     """Separates the thoughts in a streamed text from the answer; the result does not depend on how
     it is chunked.
@@ -109,23 +146,7 @@ class ThoughtFilter:
         self.began_inside = False
         """Whether the text began with a thought that has only a closing tag; always false without
         `begins_inside`."""
-        self._tags: dict[str, tuple[_TagRole, TagPair]] = {}
-        for block in _BLOCKS:
-            if block.kind == "call" and not hides_calls:
-                continue
-            self._tags |= {tag.lower(): ("opener", block) for tag in block.openers}
-            self._tags |= {tag.lower(): ("closer", block) for tag in block.closers}
-            self._tags |= {tag.lower(): ("noise", block) for tag in block.noise}
-        self._beginnings = set[str]()
-        first_characters = set[str]()
-        for tag in self._tags:
-            first_characters.add(tag[0])
-            self._beginnings.update([tag[:length] for length in range(1, len(tag))])
-        self._longest = max(map(len, self._tags))
-        # The lookahead avoids trying the many tags at every position.
-        starts = re.escape("".join(first_characters))
-        tags = "|".join([*map(re.escape, self._tags), _THOUGHT_TAG])
-        self._tag = re.compile(f"(?=[{starts}])(?:{tags})", re.IGNORECASE)
+        self._tags = _tag_table(hides_calls=hides_calls)
         self._held = ""
         self._line = self._fence = ""
         self._undecided: list[str] | None = [] if begins_inside else None
@@ -138,7 +159,7 @@ class ThoughtFilter:
         thought."""
         text = self._held + text
         position = 0
-        for tag in self._tag.finditer(text):
+        for tag in self._tags.pattern.finditer(text):
             self._pass_on(text[position : tag.start()])
             self._read(tag.group())
             position = tag.end()
@@ -151,8 +172,8 @@ class ThoughtFilter:
         """Return the offset from `position` on at which an incomplete tag begins; the end of the
         text if there is none."""
         end = len(text)
-        for start in range(max(position, len(text) - self._longest), len(text)):
-            if text[start:].lower() in self._beginnings:
+        for start in range(max(position, len(text) - self._tags.longest), len(text)):
+            if text[start:].lower() in self._tags.beginnings:
                 end = start
                 break
         begun = _BEGUN_TAG.search(text, position)
@@ -176,7 +197,7 @@ class ThoughtFilter:
     def _read(self, tag: str) -> None:
         """Open or close a block, or treat the tag as text."""
         role: _TagRole = "closer" if tag.startswith("</") else "opener"
-        role, block = self._tags.get(tag.lower(), (role, _THOUGHT))
+        role, block = self._tags.roles.get(tag.lower(), (role, _THOUGHT))
         if self._open:
             if block is self._open and role != "opener":
                 self._open = None

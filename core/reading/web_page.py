@@ -62,7 +62,7 @@ _NOSCRIPT = re.compile(rb"<noscript\b.*?</noscript>", re.IGNORECASE | re.DOTALL)
 
 def _parser(limits: Limits) -> Parser:
     """Return the parser that all readers of this process share, unless their limits differ."""
-    return Parser.shared(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
+    return Parser.of_pages(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
 
 
 class WebReader(Fetcher):

@@ -33,11 +33,12 @@ from langchain_core.tools import BaseTool, tool
 from pydantic import Field, InstanceOf, ValidationError, WithJsonSchema, field_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
+from pydantic_settings import NoDecode, SettingsConfigDict, SettingsError
 from typing_extensions import TypedDict, Unpack
 
 from ..errors import UnknownSetting
 from ..records.research import Depth, Scope
+from ._environment import EnvironmentSettings
 from .env_file import load_env_file
 from .installed import is_dotted
 from .limits import ENVIRONMENT_PREFIX, KnownNames, Limits
@@ -197,7 +198,7 @@ class ReadableSettings(KnownNames):
             ) from error
 
 
-class Context(ReadableSettings, BaseSettings):
+class Context(ReadableSettings, EnvironmentSettings):
     """Settings of a run; each can also be set by `DEEP_RESEARCH_<NAME>`, which arguments
     override."""
 

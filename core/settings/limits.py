@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
+
+from ._environment import EnvironmentSettings
 
 ENVIRONMENT_PREFIX = "DEEP_RESEARCH_"
 DATABASE = f"{ENVIRONMENT_PREFIX}DATABASE"
@@ -85,7 +87,7 @@ class KnownNames(BaseModel):
         return given
 
 
-class Limits(KnownNames, BaseSettings):
+class Limits(KnownNames, EnvironmentSettings):
     """Limits of a run; each can be set with `DEEP_RESEARCH_<NAME>` or `--limit NAME=VALUE`."""
 
     model_config = SettingsConfigDict(

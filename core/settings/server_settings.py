@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from ..errors import UnknownSetting
 from ..records.research import Depth
+from ._environment import EnvironmentSettings
 from .context import ROLES, AnyEngine, Context, ReadableSettings, Role, engine_name
 from .limits import DEEP, ENVIRONMENT_PREFIX, Limits
 
@@ -55,7 +56,7 @@ def local_address() -> str:
     return re.sub(r"//(0\.0\.0\.0|\[::\])", "//localhost", os.environ.get("LANGGRAPH_API_URL", ""))
 
 
-class ServerSettings(BaseSettings):
+class ServerSettings(EnvironmentSettings):
     """Settings of the server, from environment variables `DEEP_RESEARCH_SERVER_<NAME>`."""
 
     model_config = SettingsConfigDict(

@@ -172,7 +172,7 @@ def test_a_request_that_is_too_long_is_refused_with_the_limit(tmp_path: Path) ->
 
 def test_a_report_is_read_from_a_pipe(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    piped = desk.run("check", "-", "--model", "extractive", stdin=None, input="It was lit in 1844.")
+    piped = desk.call("check", "-", "--model", "extractive", stdin="It was lit in 1844.")
     assert piped.code == 0 and "It was lit in 1844." in piped.out
 
 

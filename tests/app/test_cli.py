@@ -32,8 +32,8 @@ LINK = re.compile(r"\[(\d+)\]\([^)]*\)")
 
 
 def test_standard_output_gets_only_the_report_and_standard_error_the_progress(desk: Desk) -> None:
-    light = desk.run(
-        "ask", QUESTION, "--docs", "docs", "--model", "extractive", "--thread", "light"
+    light = desk.call(
+        "ask", QUESTION, "--docs", str(desk.docs), "--model", "extractive", "--thread", "light"
     )
     assert light.code == 0
     body, sources = light.out.split("\n## Sources\n\n")
@@ -63,12 +63,11 @@ def test_standard_output_gets_only_the_report_and_standard_error_the_progress(de
 
 
 def test_a_terminal_shows_the_report_with_links_and_each_source_once(library: Desk) -> None:
-    terminal = Terminal(library, "resume", "light")
-    assert terminal.end() == 0
+    shown = library.on_terminal("resume", "light")
     link = (library.docs / "lighthouse.md").as_uri()
-    assert f";{link}\x1b\\" in terminal.raw
-    assert f"<{link}>" not in terminal.raw and "## Sources" not in terminal.raw
-    assert terminal.raw.count("Skerry Light — lighthouse.md") == 1
+    assert f";{link}\x1b\\" in shown
+    assert f"<{link}>" not in shown and "## Sources" not in shown
+    assert shown.count("Skerry Light — lighthouse.md") == 1
 
 
 def test_programs_read_a_run_as_json(library: Desk) -> None:

@@ -4,9 +4,9 @@ precedence."""
 from __future__ import annotations
 
 import json
+import os
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,24 +27,22 @@ DEEP_RESEARCH_LANGUAGE=German
 DEEP_RESEARCH_MAX_CYCLES=5
 DEEP_RESEARCH_MAX_PAGES=6
 """
-SCRIPT = """
-import os
-from deep_research import Context
-print(Context().language, "OPENAI_API_KEY" in os.environ)
-context = Context.from_env(depth="deep")
-print(context.language, context.depth, os.environ["OPENAI_API_KEY"])
-"""
 JSON = json.dumps({"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]})
 
 
-def environment(desk: Desk) -> dict[str, str]:
-    return {
-        name: value for name, value in desk.environment.items() if name != "PYTHON_DOTENV_DISABLED"
-    }
+@pytest.fixture
+def environment() -> Iterator[os._Environ[str]]:
+    """The environment of this process, which a `.env` may change as long as the test runs."""
+    before = dict(os.environ)
+    del os.environ["PYTHON_DOTENV_DISABLED"]
+    yield os.environ
+    os.environ.clear()
+    os.environ.update(before)
 
 
+@pytest.mark.usefixtures("environment")
 def test_the_command_reads_the_env_file_of_its_working_directory_and_the_environment_wins(
-    desk: Desk,
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = desk.folder / "work"
     work.mkdir()
@@ -52,12 +50,9 @@ def test_the_command_reads_the_env_file_of_its_working_directory_and_the_environ
     # `.env` files in the parent folder or the documents' folder are not read.
     (desk.folder / ".env").write_text("DEEP_RESEARCH_MAX_CYCLES_REASONING=77\n")
     (desk.docs / ".env").write_text("DEEP_RESEARCH_MAX_CYCLES_REASONING=77\n")
-    ours = {
-        **environment(desk),
-        "DEEP_RESEARCH_DOCS": str(desk.docs),
-        "DEEP_RESEARCH_MAX_PAGES": "7",
-    }
-    shown = desk.run("limits", env=ours, cwd=work).out
+    ours = {"DEEP_RESEARCH_DOCS": str(desk.docs), "DEEP_RESEARCH_MAX_PAGES": "7"}
+    monkeypatch.chdir(work)
+    shown = desk.call("limits", **ours).out
     values = dict(line.split()[:2] for line in shown.splitlines())
     names = ("max_cycles", "max_pages", "max_cycles_reasoning")
     assert [values[name] for name in names] == ["5", "7", "4"]
@@ -74,23 +69,30 @@ def test_the_address_of_the_models_is_shown_and_no_key(desk: Desk) -> None:
     assert "CANARY" not in found.out + found.err
 
 
+@pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("line", ["OPENAI_API_KEY: sk-CANARY", 'KEY="CANARY'])
-def test_an_invalid_line_of_the_env_file_is_reported_with_its_number(desk: Desk, line: str) -> None:
+def test_an_invalid_line_of_the_env_file_is_reported_with_its_number(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
     (desk.folder / ".env").write_text(
         f"# Mine\nDEEP_RESEARCH_DEPTH=deep\n\n{line}\nDEEP_RESEARCH_LANGUAGE=German\n"
     )
-    ended = desk.run("limits", env=environment(desk))
+    monkeypatch.chdir(desk.folder)
+    ended = desk.call("limits")
     words = f"Error: {desk.folder / '.env'}, line 4: it is not NAME=VALUE, or a quotation mark is not closed.\n"
     assert ended == (2, "", words)
 
 
-def test_an_app_reads_the_env_file_only_when_it_asks_for_it(desk: Desk) -> None:
-    (desk.folder / ".env").write_text(FROM_FILE)
-    command = [sys.executable, "-c", SCRIPT]
-    done = subprocess.run(
-        command, cwd=desk.folder, env=environment(desk), capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines() == [" False", "German deep sk-CANARY"]
+def test_an_app_reads_the_env_file_only_when_it_asks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: os._Environ[str]
+) -> None:
+    (tmp_path / ".env").write_text(FROM_FILE)
+    monkeypatch.chdir(tmp_path)
+    assert Context().language == ""
+    assert "OPENAI_API_KEY" not in environment
+    context = Context.from_env(depth="deep")
+    assert (context.language, context.depth) == ("German", "deep")
+    assert environment["OPENAI_API_KEY"] == "sk-CANARY"
 
 
 def test_the_example_env_file_has_every_variable_with_a_valid_value(

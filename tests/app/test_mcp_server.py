@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import warnings
@@ -47,9 +48,9 @@ def recorder(folder: Path) -> Path:
     return script
 
 
-async def test_an_agent_researches_asks_on_reads_and_checks_and_the_command_line_knows_the_run(
-    desk: Desk,
-) -> None:
+async def use_every_tool(desk: Desk) -> str:
+    """Be an agent that researches, asks on, reads and checks; returns the thread of its
+    research."""
     (desk.folder / "secret.md").write_text("It cost 900 pounds.", "utf-8")
     body = "<p>The light was lit in 1844 [1]. It cost 900 pounds [2].</p>"
     page = f"{body}<h2>Sources</h2><ol><li>Light, lighthouse.md</li><li>Secret, {desk.folder}/secret.md</li></ol>"
@@ -105,12 +106,19 @@ async def test_an_agent_researches_asks_on_reads_and_checks_and_the_command_line
         assert "the file contains no text" in await peer.fault("check_report", report=" ")
         fault = await peer.fault("check_report", report=page, form="html", request="a" * 32_001)
         assert "The request has 32001 characters; at most 32000 are accepted" in fault
+    return str(thread)
+
+
+def test_an_agent_researches_asks_on_reads_and_checks_and_the_command_line_knows_the_run(
+    desk: Desk,
+) -> None:
+    thread = asyncio.run(use_every_tool(desk))
     # Standard output is the protocol's alone.
     sent = [json.loads(line) for line in (desk.folder / "out.txt").read_text("utf-8").splitlines()]
     assert {message["jsonrpc"] for message in sent} == {"2.0"}
     assert sent[0]["result"]["serverInfo"]["name"] == "deep-research"
     assert (desk.folder / "mcp.log").read_text("utf-8") == ""
-    assert thread[:6] in desk.run("runs").out
+    assert thread[:6] in desk.call("runs").out
 
 
 @pytest.mark.slow

@@ -22,6 +22,8 @@ EVIL = "https://evil.example"
 TOKENS = {f"user{number}": f"a-long-token-of-user{number}" for number in range(11)}
 FIRST, *OTHERS = TOKENS
 MINUTES = 2 * 60
+BODY_BYTES = 1_000_000
+"""Size limit of requests, so that one beyond it need not be large."""
 DEEP = f'{{"supersteps": [{{"updates": [{{"values": {"[" * 1000}{"]" * 1000}, "as_node": "begin"}}]}}]}}'
 """JSON nested deeper than Python's parser accepts."""
 HIDDEN = (
@@ -40,9 +42,12 @@ HIDDEN = (
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
     tokens = " ".join([USERS, *(f"{user}:{token}" for user, token in TOKENS.items())])
-    with Server(
-        folder, DEEP_RESEARCH_SERVER_TOKENS=tokens, DEEP_RESEARCH_SERVER_USER_RUNS="2"
-    ) as server:
+    settings: dict[str, Any] = {
+        "DEEP_RESEARCH_SERVER_TOKENS": tokens,
+        "DEEP_RESEARCH_SERVER_USER_RUNS": "2",
+        "DEEP_RESEARCH_SERVER_BODY_BYTES": str(BODY_BYTES),
+    }
+    with Server(folder, **settings) as server:
         yield server
 
 
@@ -118,7 +123,7 @@ async def test_a_page_of_another_origin_gets_nothing(web: httpx.AsyncClient) -> 
     ).status_code == 200
     assert (await web.post("/threads/search", content="{}", headers=plain)).status_code == 401
     answer = await web.post(
-        "/threads/search", json={"metadata": {"a": "b" * 64_000_000}}, headers=bearer(ALICE)
+        "/threads/search", json={"metadata": {"a": "b" * BODY_BYTES}}, headers=bearer(ALICE)
     )
     assert answer.status_code == 413
 

@@ -32,7 +32,9 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
 FIRST, FURTHER = "When was the Skerry Light lit?", "Who kept the Skerry Light?"
-LARGE = b"The fee is written on line one.\n" + b"x" * 2_100_000
+DOCUMENT_BYTES = 100_000
+"""Size limit of documents, so that one beyond it need not be large."""
+LARGE = b"The fee is written on line one.\n" + b"x" * DOCUMENT_BYTES
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def sink() -> Iterator[Sink]:
 def server(tmp_path_factory: pytest.TempPathFactory, sink: Sink) -> Iterator[Server]:
     settings: dict[str, Any] = {
         "DEEP_RESEARCH_SERVER_TOKENS": USERS,
-        "DEEP_RESEARCH_MAX_DOCUMENT_BYTES": "2000000",
+        "DEEP_RESEARCH_MAX_DOCUMENT_BYTES": str(DOCUMENT_BYTES),
         **sink.environment,
     }
     with Server(tmp_path_factory.mktemp("server"), **settings) as server:
@@ -182,7 +184,7 @@ async def test_files_belong_to_one_thread_and_nobody_else_leaves_one_in_it(
     assert {Path(key).name for key in values["report"]["sources"]} == {"tariff.pdf", "berths.csv"}
     assert "Not read: torn.pdf (" in report
     assert (
-        f"Not read: large.txt ({len(LARGE)} bytes are more than 2000000 (limit max_document_bytes))."
+        f"Not read: large.txt ({len(LARGE)} bytes are more than {DOCUMENT_BYTES} (limit max_document_bytes))."
         in report
     )
     [first, *_] = values["messages"]

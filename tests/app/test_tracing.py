@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import langsmith
 import pytest
-from kit.commands import Desk
+from kit.commands import Desk, Ended, desk_in
 from kit.models import HeardCalls, call, calls
 from kit.runs import QUESTION, REPORT, lab, search
 from kit.tracing import PROJECT, Sink, tracing_sink
@@ -127,44 +128,70 @@ async def test_a_run_is_traced_as_one_tree(tmp_path: Path, sink: Sink) -> None:
     assert [thread_id("lab")] == SEEN_FROM
 
 
-def test_the_command_is_traced_with_the_variables_of_langsmith_and_opentelemetry_and_says_so(
-    desk: Desk,
-) -> None:
+class Traced(NamedTuple):
+    """A command that was traced, with the servers of LangSmith and OpenTelemetry."""
+
+    ended: Ended
+    sink: Sink
+    collector: Sink
+
+    @property
+    def posted(self) -> list[str]:
+        """The paths at which LangSmith was sent anything."""
+        return [request.target for request in self.sink.requests if request.method == "POST"]
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Traced]]:
+    """A command for each mode of tracing. The libraries read their variables once a process."""
+    desk = desk_in(tmp_path_factory.mktemp("traced"))
     question = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs))
-    with tracing_sink() as sink, tracing_sink() as collector:
-        environment = {
-            **desk.environment,
-            **sink.environment,
-            "LANGCHAIN_TRACING_V2": "true",
-            "LANGSMITH_TRACING_MODE": "hybrid",
-            "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+    with ExitStack() as stack:
+        servers = dict[str, tuple[Sink, Sink]]()
+        commands = list[tuple[Sequence[str], Mapping[str, str]]]()
+        for mode in ("hybrid", "otel"):
+            sink = stack.enter_context(tracing_sink())
+            collector = stack.enter_context(tracing_sink())
+            servers[mode] = (sink, collector)
+            variables = {
+                **sink.environment,
+                "LANGSMITH_TRACING_MODE": mode,
+                "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+            }
+            if mode == "hybrid":
+                # The older name of the variable.
+                variables["LANGCHAIN_TRACING_V2"] = variables.pop("LANGSMITH_TRACING")
+            commands.append((question, variables))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv("LANGSMITH_TRACING")
+            ends = desk.run_each(*commands)
+        yield {
+            mode: Traced(ended, *pair)
+            for (mode, pair), ended in zip(servers.items(), ends, strict=True)
         }
-        del environment["LANGSMITH_TRACING"]
-        asked = desk.run(*question, env=environment)
-        hosts = " and ".join(urlsplit(server.url).netloc for server in (sink, collector))
-        notice = f"Tracing is on: prompts and passages go to {hosts} (project '{PROJECT}')"
-        assert f"Note: {notice}" in asked.err
-        assert notice in asked.out
-        [tree] = sink.trees
-        assert (tree.name, tree.names("tool")) == ("deep_research", ["internal_search"])
-        assert {request.target for request in collector.requests} == {"/v1/traces"}
 
 
-def test_with_opentelemetry_alone_traces_go_to_its_collector_only(desk: Desk) -> None:
-    with tracing_sink() as sink, tracing_sink() as collector:
-        environment = {
-            **desk.environment,
-            **sink.environment,
-            "LANGSMITH_TRACING_MODE": "otel",
-            "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
-        }
-        asked = desk.run(
-            "ask", "When was the Skerry Light lit?", "--docs", str(desk.docs), env=environment
-        )
-        host = urlsplit(collector.url).netloc
-        assert f"prompts and passages go to {host} (project '{PROJECT}')" in asked.err
-        assert {request.target for request in collector.requests} == {"/v1/traces"}
-        assert [request.target for request in sink.requests if request.method == "POST"] == []
+def test_the_command_is_traced_with_the_variables_of_langsmith_and_opentelemetry_and_says_so(
+    traced: dict[str, Traced],
+) -> None:
+    asked, sink, collector = traced["hybrid"]
+    hosts = " and ".join(urlsplit(server.url).netloc for server in (sink, collector))
+    notice = f"Tracing is on: prompts and passages go to {hosts} (project '{PROJECT}')"
+    assert f"Note: {notice}" in asked.err
+    assert notice in asked.out
+    [tree] = sink.trees
+    assert (tree.name, tree.names("tool")) == ("deep_research", ["internal_search"])
+    assert {request.target for request in collector.requests} == {"/v1/traces"}
+
+
+def test_with_opentelemetry_alone_traces_go_to_its_collector_only(
+    traced: dict[str, Traced],
+) -> None:
+    asked, _, collector = traced["otel"]
+    host = urlsplit(collector.url).netloc
+    assert f"prompts and passages go to {host} (project '{PROJECT}')" in asked.err
+    assert {request.target for request in collector.requests} == {"/v1/traces"}
+    assert traced["otel"].posted == []
 
 
 def test_no_trace_sends_nothing_and_is_kept_with_the_run(desk: Desk, sink: Sink) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import pty
 import re
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,6 +49,22 @@ STREAMS: dict[str, Any] = {
     "stdout": subprocess.PIPE,
     "stderr": subprocess.PIPE,
 }
+FORKS = """
+import json, os, sys
+import deep_research.app.embed
+from deep_research.app.cli import main
+for number, (arguments, variables) in enumerate(json.loads(sys.argv[1])):
+    process = os.fork()
+    if not process:
+        for stream, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"{number}.{name}", os.O_WRONLY | os.O_CREAT), stream)
+        os.environ.update(variables)
+        sys.argv[1:] = arguments
+        main()
+    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
+"""
+"""A script that runs commands, each in a process of its own, and prints their exit codes. Most of
+the time of a command is that of its imports, and there they are done."""
 SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -92,13 +110,54 @@ class Desk(NamedTuple):
         result = subprocess.run([COMMAND, *arguments], check=False, **{**usual, **settings})
         return Ended(result.returncode, result.stdout or "", result.stderr or "")
 
-    def call(self, *arguments: str, **environment: str) -> Ended:
+    def run_each(self, *commands: tuple[Sequence[str], Mapping[str, str]]) -> list[Ended]:
+        """Run commands, each with variables of its own, one after the other in processes that
+        share their imports."""
+        script = [sys.executable, "-c", FORKS, json.dumps(commands)]
+        done = subprocess.run(
+            script,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=SECONDS,
+            check=True,
+        )
+        ended = list[Ended]()
+        for number, code in enumerate(done.stdout.split()):
+            out, err = (self.folder / f"{number}.{name}" for name in ("out", "err"))
+            ended.append(Ended(int(code), out.read_text("utf-8"), err.read_text("utf-8")))
+        return ended
+
+    def call(self, *arguments: str, stdin: str | None = None, **environment: str) -> Ended:
         """Run the command in this process, which takes a fraction of the time."""
         result = CliRunner(env={"DEEP_RESEARCH_DATA_DIR": str(self.data), **environment}).invoke(
-            cli, arguments, standalone_mode=False
+            cli, arguments, stdin, standalone_mode=False
         )
         assert result.exception is None, result.exception
         return Ended(result.return_value, result.stdout, result.stderr)
+
+    def on_terminal(self, *arguments: str) -> str:
+        """Run a command that asks nothing in this process, on a terminal of its own; returns what
+        it printed."""
+        master, inner = pty.openpty()
+        printed = bytearray()
+        reader = threading.Thread(target=_read_all, args=(master, printed))
+        reader.start()
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            os.fdopen(inner, "w", encoding="utf-8") as screen,
+        ):
+            for name, value in self.environment.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "stdout", screen)
+            patch.setattr(sys, "stderr", screen)
+            code = cli.main(arguments, standalone_mode=False)
+        reader.join()
+        os.close(master)
+        assert code == 0, printed
+        return printed.decode()
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Start the command, as the leader of a process group."""
@@ -118,6 +177,14 @@ class Desk(NamedTuple):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
+
+
+def _read_all(terminal: int, read: bytearray) -> None:
+    """Read a terminal until no process has it open."""
+    # Linux reports that as an error.
+    with suppress(OSError):
+        while data := os.read(terminal, 65_536):
+            read += data
 
 
 def desk_in(folder: Path) -> Desk:

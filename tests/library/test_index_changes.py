@@ -145,11 +145,13 @@ class Watched(Parser):
         self.seen: list[str] = []
         self.is_late = is_late
 
-    def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
+    def parse_all(
+        self, files: Sequence[tuple[bytes, str]], today: str = ""
+    ) -> list[Extract | Unreadable]:
         self.seen += [name for _, name in files]
         if self.is_late:
             return [Unreadable("timed out", "reading it takes too long") for _ in files]
-        return super().parse_all(files)
+        return super().parse_all(files, today)
 
 
 def test_only_new_files_are_parsed_not_moved_or_touched_ones(

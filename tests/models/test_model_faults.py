@@ -232,6 +232,7 @@ def test_the_wait_that_a_server_asks_for_is_read_in_each_form() -> None:
 
 
 def test_certificate_authorities_are_loaded_once_for_each_setting(monkeypatch: Patch) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE")
     usual = trusted_certificates()
     assert usual is trusted_certificates()
     assert usual.cert_store_stats()["x509_ca"] > 50

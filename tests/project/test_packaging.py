@@ -275,6 +275,7 @@ def is_absolute(node: ast.AST) -> TypeGuard[ast.Import | ast.ImportFrom]:
 
 @pytest.mark.fault("R30")
 def test_every_package_that_is_imported_is_declared_where_it_is_needed() -> None:
+    @cache
     def declared(*extras: str) -> set[str]:
         return {canonicalize_name(Requirement(text).name) for text in requirements(*extras)}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 
 import pytest
 from kit.docs import PAGES, ROOT, broken_links, commands, on_server, scripts
@@ -52,14 +52,17 @@ def test_commands_of_the_docs_exist_with_their_options() -> None:
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What the scripts print, each as it stands there, one after the other in one process."""
+    """What the scripts print, each as it stands there, one after the other."""
     folder = tmp_path_factory.mktemp("docs")
     write_documents(folder / "documents")
-    runs = [f"exec({script.text!r}, {{'__name__': '__main__'}})" for script in HERE]
-    command = [sys.executable, "-W", "error", "-c", "\nprint('next script')\n".join(runs)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.split("next script\n")
+    texts = list[str]()
+    for script in HERE:
+        out, err = StringIO(), StringIO()
+        with chdir(folder), redirect_stdout(out), redirect_stderr(err):
+            exec(script.text, {"__name__": "__main__"})
+        assert err.getvalue() == ""
+        texts.append(out.getvalue())
+    return texts
 
 
 @pytest.mark.parametrize("number", range(len(HERE)))

@@ -314,7 +314,7 @@ async def test_many_readers_share_a_few_children_and_later_ones_use_them_again(w
             await stack.enter_async_context(reading(web, limits={"parse_seconds": 60.5}))
             for _ in range(10)
         ]
-        most = Parser.shared(1, 1).workers
+        most = Parser.of_pages(1, 1).workers
         work = (readers[number % 10].read(address) for number, address in enumerate(addresses))
         pages = await asyncio.gather(*work)
         assert 1 <= len(children() - before) <= most

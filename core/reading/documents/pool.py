@@ -27,8 +27,11 @@ from .records import DocumentKind, Extract, PageLink, Unreadable
 from .worker import SCANS, MessagePipe
 
 _WORKER = "deep_research.core.reading.documents.worker"
-_FILE_CHILDREN = 2
-"""Number of child processes that parse the user's files at the same time."""
+FILES_AT_ONCE = 2
+"""Number of child processes that an indexing of the user's files uses at the same time."""
+_FILE_CHILDREN = 8
+"""Maximum number of child processes for the user's files; several, since a server may index the
+files of several users, and a scan takes minutes."""
 _PAGE_CHILDREN = 4
 """Maximum number of child processes for web pages; several, since hostile pages may occupy some."""
 _IDLE_SECONDS = 60.0
@@ -73,16 +76,11 @@ class Parser:
         self,
         seconds: float,
         max_bytes: int,
-        workers: int = _FILE_CHILDREN,
-        today: str = "",
+        workers: int = FILES_AT_ONCE,
         idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
-        """`seconds`: time limit per megabyte of a file.
-
-        `today`: ISO date, later dates are not dates of a file.
-        """
+        """`seconds`: time limit per megabyte of a file."""
         self.max_bytes = max_bytes
-        self._today = today
         self._is_closed = False
         self._workers = [_Worker(seconds, idle_seconds) for _ in range(workers)]
         self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
@@ -90,12 +88,14 @@ class Parser:
             self._idle.put(worker)
 
     @classmethod
-    @cache
-    def shared(cls, seconds: float, max_bytes: int) -> Parser:
+    def of_pages(cls, seconds: float, max_bytes: int) -> Parser:
         """Return this process's shared parser for pages with these limits."""
-        parser = cls(seconds, max_bytes, _PAGE_CHILDREN)
-        atexit.register(parser.close)
-        return parser
+        return _shared(seconds, max_bytes, _PAGE_CHILDREN)
+
+    @classmethod
+    def of_files(cls, seconds: float, max_bytes: int) -> Parser:
+        """Return this process's shared parser for the user's files with these limits."""
+        return _shared(seconds, max_bytes, _FILE_CHILDREN)
 
     @property
     def workers(self) -> int:
@@ -121,7 +121,7 @@ class Parser:
 
         Raises `Unreadable`, also if the parser is closed meanwhile.
         """
-        file = _File(data, name, kind, charset, address, self._today, keeps_links)
+        file = _File(data, name, kind, charset, address, keeps_links=keeps_links)
         extract = _logged(file, self._parse_alone(file))
         if isinstance(extract, Unreadable):
             raise extract
@@ -133,11 +133,16 @@ class Parser:
         """Parse the page at this address like `parse`, for async callers."""
         return await _PAGE_THREADS.run(self.parse, data, name, kind, charset, address)
 
-    def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
-        """Parse (content, name) pairs in one request, which is much faster for small files."""
+    def parse_all(
+        self, files: Sequence[tuple[bytes, str]], today: str = ""
+    ) -> list[Extract | Unreadable]:
+        """Parse (content, name) pairs in one request, which is much faster for small files.
+
+        `today`: ISO date, later dates are not dates of a file.
+        """
         if not files:
             return []
-        requests = [_File(data, name, today=self._today) for data, name in files]
+        requests = [_File(data, name, today=today) for data, name in files]
         try:
             extracts = self._parse(requests)
         except Unreadable:
@@ -147,9 +152,12 @@ class Parser:
         return list(map(_logged, requests, extracts))
 
     def start(self) -> None:
-        """Start a child process per CPU in advance; returns at once."""
+        """Have a child process per CPU started in advance; returns at once."""
+        wanted = min(len(self._workers), os.cpu_count() or 1)
+        if sum(worker.is_started for worker in self._workers) >= wanted:
+            return
         sample = _File(_SAMPLE, "sample.html")
-        for _ in range(min(len(self._workers), os.cpu_count() or 1)):
+        for _ in range(wanted):
             threading.Thread(target=self._parse_alone, args=[sample], daemon=True).start()
 
     def close(self) -> None:
@@ -201,6 +209,15 @@ class Parser:
             self._idle.put(worker)
 
 
+@cache
+def _shared(seconds: float, max_bytes: int, workers: int) -> Parser:
+    """Return a parser whose child processes are kept for the next files until they are idle for
+    long."""
+    parser = Parser(seconds, max_bytes, workers)
+    atexit.register(parser.close)
+    return parser
+
+
 class _Worker:
     """A child process, started on demand and restarted after it has exited."""
 
@@ -209,6 +226,12 @@ class _Worker:
         self._idle_seconds = idle_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._is_late = False
+
+    @property
+    def is_started(self) -> bool:
+        """Whether there is a child process that has not exited."""
+        process = self._process
+        return process is not None and process.poll() is None
 
     def parse(self, files: Sequence[_File]) -> list[Extract | Unreadable]:
         """Parse files in the child process. Raises `Unreadable` if it takes too long or exits."""
