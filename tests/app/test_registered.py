@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kit.docs import ROOT
+from kit.forked import run_forked
 
 pytestmark = pytest.mark.slow
 
@@ -83,14 +85,16 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def ended(environment: dict[str, str], *arguments: str) -> str:
-    command = [sys.executable, *arguments]
-    return subprocess.check_output(command, env=environment, stderr=subprocess.STDOUT, text=True)
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    result = run_forked(arguments, env=environment, text=True, **streams)
+    assert result.returncode == 0, result.stdout
+    return result.stdout
 
 
 def test_registered_engines_tools_and_formats_are_named_and_offered_like_ours(
     environment: dict[str, str],
 ) -> None:
-    assert ended(environment, "-c", OFFER).splitlines() == [
+    assert ended(environment, sys.executable, "-c", OFFER).splitlines() == [
         "['Shelf'] ['web_search', 'open_url', 'keepers']",
         "wiki wiki ('.wiki',) application/octet-stream",
     ]

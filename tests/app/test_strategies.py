@@ -9,12 +9,11 @@ import resource
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.commands import Desk, Ended, desk_in, wire_desk
+from kit.commands import SECONDS, Desk, Ended, desk_in, wire_desk
 from kit.openai_server import fail
 from kit.runs import QUESTION
 from kit.server import WATCH
@@ -166,10 +165,11 @@ def test_a_run_that_fails_on_a_full_disk_is_kept_and_can_be_resumed(
     tmp_path: Path, size: int
 ) -> None:
     with wire_desk(tmp_path) as wire:
-        limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size))
-        ended = wire.desk.run("ask", COAST_QUESTION, "--thread", "light", preexec_fn=limit)
-        assert (ended.code, ended.out) == (1, "")
-        line = ended.err.splitlines()[-1]
+        with wire.desk.started("ask", COAST_QUESTION, "--thread", "light") as process:
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, size))
+            out, err = process.communicate(timeout=SECONDS)
+        assert (process.returncode, out) == (1, "")
+        line = err.splitlines()[-1]
         assert line.startswith("Error: The ") and "disk I/O error" in line
         assert line.endswith(" The run is saved; resume it: deep-research resume light")
         assert "1844" in wire.desk.call("resume", "light").out

@@ -15,13 +15,25 @@ import pytest
 from cmarkgfm.cmark import Options
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kit.reports import BLOCKS, TEXT_TAGS, faults, source_at, standing
+from kit.reports import (
+    BLOCKS,
+    SOURCES,
+    TEXT_TAGS,
+    claim_on,
+    faults,
+    passage,
+    source_at,
+    standing,
+)
 from kit.runs import lab, written
 
 from deep_research.app.exports.formats import export_formats
+from deep_research.app.runs import StoredRun
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import (
+    clean_for_draft,
     plain_citations,
+    with_marks,
     write_document,
 )
 from deep_research.core.evidence.citations.sanitizing import sanitized, sanitized_at
@@ -154,10 +166,10 @@ def external(document: bytes) -> set[str]:
     }
 
 
-# The property tests below sanitize each injection; whole runs use a few of them.
+# Each injection is in a report that no run has written; whole runs use a fifth of them.
 FEW = [
     pytest.param(number, marks=pytest.mark.slow) if number % 20 else number
-    for number in range(len(INJECTIONS))
+    for number in range(0, len(INJECTIONS), 5)
 ]
 
 
@@ -179,12 +191,33 @@ async def test_nothing_a_model_or_document_injects_acts_in_any_form_of_the_repor
     links = {safe_link(state.sources[key].location) for key in state.report.sources}
     assert not [*active(state.report.text)]
     assert not [*active(state.messages[-1].text, links)]
-    shown = standing(state.report)._replace(state=state)
+    check_exports(standing(state.report)._replace(state=state), links)
+
+
+@pytest.mark.slow
+@pytest.mark.fault("R15", "R16")
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_an_injected_draft_title_or_quote_acts_in_no_form_of_the_report(text: str) -> None:
+    line = " ".join(text.split())
+    source = SOURCES[0].model_copy(update={"title": line})
+    draft, _, _ = clean_for_draft(PLACES.format(line=line, text=text), {source.key: source})
+    quoted = claim_on(draft.split("\n")[0], "supported", passage(1, "supported", text), text=draft)
+    report_text, claims = with_marks(draft, [quoted], labels("en"), [source])
+    report = Report(text=report_text, sources=(source.key,), numbers=(1,), claims=claims)
+    links = {safe_link(source.location)}
+    document = write_document(report, [source], [line], labels("en"), was_researched=True)
+    assert not [*active(report.text)]
+    assert not [*active(document, links)]
+    check_exports(standing(report, [source]), links)
+
+
+def check_exports(shown: StoredRun, links: Collection[str]) -> None:
+    """Check that nothing acts in the exports of a report, but links to its sources."""
     formats = export_formats()
     assert not [*active(str(formats["md"].write(shown)), links)]
     assert {*faults(str(formats["html"].write(shown)))} <= {f"leads to {link}" for link in links}
     document = formats["docx"].write(shown)
-    assert isinstance(document, bytes) and external(document) <= links
+    assert isinstance(document, bytes) and external(document) <= set(links)
 
 
 @pytest.mark.parametrize("text", INERT)

@@ -25,6 +25,7 @@ from click.testing import CliRunner
 from deep_research.app.cli import cli
 from kit.engines import KEY as SEARCH_KEY
 from kit.engines import Answer, found
+from kit.forked import Forked, run_forked
 from kit.openai_server import Received, Reply
 from kit.runs import write_documents
 from kit.server import WATCH
@@ -107,7 +108,7 @@ class Desk(NamedTuple):
             "encoding": "utf-8",
             "timeout": SECONDS,
         }
-        result = subprocess.run([COMMAND, *arguments], check=False, **{**usual, **settings})
+        result = run_forked([COMMAND, *arguments], **{**usual, **settings})
         return Ended(result.returncode, result.stdout or "", result.stderr or "")
 
     def run_each(self, *commands: tuple[Sequence[str], Mapping[str, str]]) -> list[Ended]:
@@ -162,9 +163,7 @@ class Desk(NamedTuple):
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Start the command, as the leader of a process group."""
         given = {**STREAMS, "cwd": self.folder, "env": self.environment | environment}
-        return subprocess.Popen(
-            [COMMAND, *arguments], encoding="utf-8", start_new_session=True, **given
-        )
+        return Forked([COMMAND, *arguments], encoding="utf-8", start_new_session=True, **given)
 
     @contextmanager
     def started(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
@@ -204,7 +203,7 @@ class Terminal:
             "stderr": inner,
         }
         own: Any = {"cwd": desk.folder, "env": desk.environment, "start_new_session": True}
-        self.process = subprocess.Popen([COMMAND, *arguments], **streams, **own)
+        self.process = Forked([COMMAND, *arguments], **streams, **own)
         os.close(inner)
         self.raw = ""
 

@@ -28,6 +28,7 @@ from pypdf import PdfReader, PdfWriter
 
 from deep_research.app.server.users import TOKEN_FILE
 from kit.files import pdf_of
+from kit.forked import Forked
 from kit.runs import write_documents
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,7 +103,7 @@ class Server:
         with self.log.open("ab") as log:
             streams: Any = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
             environment = {**os.environ, **environment, **self.environment}
-            self.process = subprocess.Popen(
+            self.process = Forked(
                 command, cwd=self.folder, env=environment, start_new_session=True, **streams
             )
         while not self._is_ready():

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.files import Papers, source_of
+from kit.forked import Forked
 
 from deep_research.core.errors import DatabaseUnusable
 from deep_research.core.library._index import Index
@@ -140,9 +141,7 @@ def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index
         "library.refresh(lambda done, total: print(done, flush=True))\n"
     )
     command = [sys.executable, "-c", script, str(papers.docs), str(papers.data)]
-    processes = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)
-    ]
+    processes = [Forked(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
     assert processes[0].stdout
     processes[0].stdout.readline()
     processes[0].kill()

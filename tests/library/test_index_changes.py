@@ -116,7 +116,7 @@ def answers(index: Index, query: str, most: int) -> list[object]:
 
 @pytest.mark.slow
 @pytest.mark.fault(52)
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(steps=STEPS)
 def test_any_changes_in_any_order_give_the_same_index_as_a_new_one(
     reader: Reader, steps: Sequence[tuple[str, str, str, bytes, bool]]

@@ -22,11 +22,13 @@ LIGHT = "The Skerry Light was lit in 1844. It stands 38 metres tall."
 KEEPER = "Ada Moran kept the Skerry Light from 1901 to 1932."
 INSTALL = 'recognising text needs RapidOCR: pip install ".[ocr]" in the checkout of deep_research'
 LIMIT = ("--limit", "parse_seconds=60")
+SHORT = 330
+"""Height of a page in pixels that holds these texts; blank paper is searched for text, too."""
 
 
 def write_scans(folder: Path) -> Path:
     folder.mkdir()
-    pages = [scanned(printed(text, width=60)) for text in (TRADE, LIGHT, KEEPER)]
+    pages = [scanned(printed(text, width=60, height=SHORT)) for text in (TRADE, LIGHT, KEEPER)]
     (folder / "light.pdf").write_bytes(pdf_of_scans(pages))
     (folder / "keeper.png").write_bytes(file_of(pages[2], "PNG"))
     return folder
@@ -65,7 +67,9 @@ def test_without_the_extra_one_line_says_what_to_install_and_with_it_the_scan_is
     desk = desk_in(tmp_path)
     docs = write_scans(desk.folder / "scans")
     (docs / "notes.md").write_text("The harbour of Tralee was deepened in 1893.")
-    (docs / "mixed.pdf").write_bytes(with_text(pdf_of_scans([scanned(printed(KEEPER, width=60))])))
+    (docs / "mixed.pdf").write_bytes(
+        with_text(pdf_of_scans([scanned(printed(KEEPER, width=60, height=SHORT))]))
+    )
     # As if it were missing: neither the module nor the version of it that is installed is found.
     absent = tmp_path / "absent"
     (absent / "rapidocr-0.dist-info").mkdir(parents=True)

@@ -43,6 +43,13 @@ TEXTS = (
     "Ça dépendait du vent : Noël 1911 fut la fête la plus froide, à moins 9 degrés, et la forêt gela près du château.",
 )
 
+TOWER = (
+    "The tower of the Skerry Light stands 38 metres tall, of granite from Ravenspoint. "
+    "Its light is seen at 21 nautical miles."
+)
+SHORT = 330
+"""Height of a page in pixels that holds this text; blank paper is searched for text, too."""
+
 
 @pytest.fixture(scope="module")
 def parser() -> Iterator[Parser]:
@@ -63,25 +70,25 @@ def flat(extract: Extract) -> str:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_of_ten_scanned_pages_nearly_all_words_are_right(parser: Parser) -> None:
+def test_of_six_scanned_pages_nearly_all_words_are_right(parser: Parser) -> None:
     pages = [
         scanned(
             printed(TEXTS[n % 3], FONTS[n % 4], 28 + 2 * (n % 4)),
             (-1.2, -0.6, 0.4, 0.9)[n % 4],
-            6 + n,
+            6 + 2 * n,
             seed=n,
         )
-        for n in range(10)
+        for n in range(6)
     ]
-    book = parser.parse(pdf_of_scans(pages[:5]), "book.pdf")
-    forms = {"e.jpg": "JPEG", "f.png": "PNG", "g.webp": "WEBP", "h.tif": "TIFF", "i.jpeg": "JPEG"}
+    book = parser.parse(pdf_of_scans(pages[:2]), "book.pdf")
+    forms = {"e.jpeg": "JPEG", "f.png": "PNG", "g.webp": "WEBP", "h.tif": "TIFF"}
     alone = [
         parser.parse(file_of(page, form), name)
-        for page, (name, form) in zip(pages[5:], forms.items(), strict=True)
+        for page, (name, form) in zip(pages[2:], forms.items(), strict=True)
     ]
     read = [*book.text.split(PAGE_END), *(extract.text for extract in alone)]
     shares = [words_right(text, TEXTS[number % 3]) for number, text in enumerate(read)]
-    assert len(shares) == 10 and min(shares) >= 0.93 and sum(shares) / 10 >= 0.97, shares
+    assert len(shares) == 6 and min(shares) >= 0.93 and sum(shares) / 6 >= 0.97, shares
     assert not book.note and not book.is_cut
     # Lines become sentences again.
     assert "granite from the quarry at Ravenspoint." in read[0]
@@ -90,7 +97,7 @@ def test_of_ten_scanned_pages_nearly_all_words_are_right(parser: Parser) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("turned", [90, 180, 270])
 def test_rotated_pages_are_read_upright(parser: Parser, turned: int) -> None:
-    lying = scanned(printed(TEXTS[0])).rotate(turned, expand=True)
+    lying = scanned(printed(TOWER, height=SHORT)).rotate(turned, expand=True)
     exif = Image.Exif()
     exif[0x0112] = {90: 6, 180: 3, 270: 8}[turned]
     for data, name in (
@@ -99,7 +106,7 @@ def test_rotated_pages_are_read_upright(parser: Parser, turned: int) -> None:
         (file_of(lying), "undeclared.jpg"),
     ):
         text = flat(parser.parse(data, name))
-        assert words_right(text, TEXTS[0]) > 0.95, name
+        assert words_right(text, TOWER) > 0.95, name
         assert text.index("Skerry") < text.index("Ravenspoint") < text.index("nautical"), name
 
 
@@ -145,7 +152,11 @@ def test_a_page_with_a_text_keeps_it_and_the_others_are_recognised(parser: Parse
     said = "The board of trade met in Tralee, and paid for the granite of the tower."
     writer, written = PdfWriter(), io.BytesIO()
     # The last page shows its scan upside down and in a form, below a stamp that is text.
-    for data in (pdf_of(said), pdf_of_scans([scanned(printed(TEXTS[0]))]), pdf_of("Page 3")):
+    for data in (
+        pdf_of(said),
+        pdf_of_scans([scanned(printed(TOWER, height=SHORT))]),
+        pdf_of("Page 3"),
+    ):
         writer.append(PdfReader(io.BytesIO(data)))
     fax = printed(TEXTS[1]).point(lambda value: WHITE * (value > 128)).convert("1")
     scan = PdfReader(io.BytesIO(pdf_of_scans([fax]))).pages[0]
@@ -155,7 +166,7 @@ def test_a_page_with_a_text_keeps_it_and_the_others_are_recognised(parser: Parse
     pages = parser.parse(written.getvalue(), "a.pdf").text.split(PAGE_END)
     first, second, third = (" ".join(page.split()) for page in pages)
     assert first == said
-    assert words_right(second, TEXTS[0]) > 0.95
+    assert words_right(second, TOWER) > 0.95
     assert third.startswith("Page 3 Die Größe der Fläche") and words_right(third, TEXTS[1]) > 0.9
 
 
@@ -165,11 +176,12 @@ def test_text_that_cannot_be_recognised_is_reported(parser: Parser) -> None:
         "Маяк был зажжён впервые в 1844 году, его высота 38 метров, и свет виден далеко в море."
     )
     message = "the text cannot be recognised, perhaps because of its script"
-    assert unread(parser, file_of(printed(russian * 4)), "ru.png") == (
+    assert unread(parser, file_of(printed(russian * 2, height=SHORT)), "ru.png") == (
         "no text",
         f"it is a scan; {message}",
     )
-    extract = parser.parse(pdf_of_scans([printed(TEXTS[0]), printed(russian * 4)]), "mixed.pdf")
+    pages = [printed(text, height=SHORT) for text in (TOWER, russian * 2)]
+    extract = parser.parse(pdf_of_scans(pages), "mixed.pdf")
     assert (extract.note, extract.is_cut) == (f"page 2 not read: {message}", True)
     blank = Image.new("L", (900, 700), WHITE)
     assert unread(parser, file_of(blank), "blank.jpg") == (

@@ -73,6 +73,9 @@ def carried_out(file: Path, folder: Path) -> Image:
     environment = {"PATH": path, "HOME": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     # Of all that is installed the servers import a part, and compile that themselves.
     environment["PIP_NO_COMPILE"] = "1"
+    # An interpreter may come with a pip that takes four times as long to choose versions.
+    newest = ["pip", "install", "--quiet", "--upgrade", "pip"]
+    subprocess.run(newest, env=environment, capture_output=True, check=False)
     image = Image(folder, environment, "/", [])
     lines = [
         line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#")

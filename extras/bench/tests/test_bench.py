@@ -6,14 +6,17 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from kit.forked import run_forked
 
 from deep_research_bench.documents import write_documents
 from deep_research_bench.index import KINDS, queries, questions
 from deep_research_bench.wire.figures import Entry, ideal
 from deep_research_bench.wire.model_server import Cache
 
+STREAMS: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 WIRE = [sys.executable, "-m", "deep_research_bench", "wire"]
 
 
@@ -29,7 +32,7 @@ def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> Non
         "--queries",
         "10",
     ]
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    result = run_forked(command, cwd=tmp_path, **STREAMS)
     assert result.returncode == 0, result.stderr
     for name in (
         "build",
@@ -61,16 +64,14 @@ def test_the_same_seed_gives_the_same_documents_and_questions(tmp_path: Path) ->
 def test_a_whole_run_is_measured_over_the_wire(tmp_path: Path) -> None:
     results = tmp_path / "results.json"
     command = [*WIRE, "orchestrated,1,1,1,fetches=1", "--json", str(results)]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    ended = run_forked(command, cwd=tmp_path, **STREAMS)
     assert ended.returncode == 0, ended.stderr
     [row] = json.loads(results.read_text())["rows"]
     assert (row["error"], row["pages"], row["searches"], row["calls_broken"]) == ("", 1, 1, 0)
     assert row["calls"] > 5
     assert row["report_characters"] > 1000
     assert "orchestrated (1, 1, 1), 1 pages of 20,000 characters" in ended.stdout
-    broken = subprocess.run(
-        [*WIRE, "orchestrated,1"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    broken = run_forked([*WIRE, "orchestrated,1"], cwd=tmp_path, **STREAMS)
     assert (broken.returncode, "RESEARCHERS" in broken.stderr) == (2, True)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kit.commands import Ended
+from kit.forked import Forked, run_forked
 from kit.runs import DOCUMENTS
 
 MORE_DOCUMENTS = {
@@ -73,13 +74,14 @@ class Exam(NamedTuple):
 
     def run(self, *arguments: str, **environment: str) -> Ended:
         """Run the command to its end."""
-        result = subprocess.run(
+        result = run_forked(
             [*MODULE, *arguments],
             cwd=self.folder,
             env=self.environment | environment,
-            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             encoding="utf-8",
-            check=False,
         )
         return Ended(result.returncode, result.stdout, result.stderr)
 
@@ -87,7 +89,7 @@ class Exam(NamedTuple):
     def started(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """The command at work, as the leader of a process group, which is killed at the end if it
         is still there."""
-        process = subprocess.Popen(
+        process = Forked(
             [*MODULE, *arguments],
             cwd=self.folder,
             env=self.environment | environment,

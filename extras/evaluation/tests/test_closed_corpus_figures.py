@@ -1,4 +1,4 @@
-"""A quarter of the development questions, if they are there: far ahead of plain BM25."""
+"""A tenth of the development questions, if they are there: far ahead of plain BM25."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AHEAD = 0.15
 """How far ahead of plain BM25, of which the whole set is 0.18 (recall) to 0.5 behind."""
 
 
-def test_a_quarter_of_the_questions_is_answered_far_better_than_by_plain_search(
+def test_a_tenth_of_the_questions_is_answered_far_better_than_by_plain_search(
     tmp_path: Path, shared_data: Path
 ) -> None:
     exam = Exam(tmp_path)
@@ -27,7 +27,7 @@ def test_a_quarter_of_the_questions_is_answered_far_better_than_by_plain_search(
     given = [
         word for option, name in files for word in (option, str(shared_data / "multihop" / name))
     ]
-    ended = exam.run("closed-corpus", *given, "--out", "out", "--sample", "0.25")
+    ended = exam.run("closed-corpus", *given, "--out", "out", "--sample", "0.1")
     assert ended.code == 0, ended.err
     figures: dict[str, Any] = json.loads((exam.out / "summary.json").read_text("utf-8"))
     ours, plain = figures["run"], figures["baseline"]

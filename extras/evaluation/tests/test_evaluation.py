@@ -123,7 +123,7 @@ def test_the_same_command_keeps_what_is_there_and_goes_on_with_what_failed(
     exam: Exam, ended: Ended
 ) -> None:
     before = exam.reports()
-    said = exam.run(*exam.arguments(*ALL)).err
+    said = exam.run(*exam.arguments(*ALL, "--jobs", "1")).err
     assert "4 of 5 reports are kept from before" in said
     assert "long: failed: The question has 50000 characters" in said
     assert "light" not in said

@@ -1,0 +1,251 @@
+"""Starts scripts as forks of a process that has imported the product: importing it takes three
+seconds of CPU, forking nearly nothing.
+
+A fork is a child of the process that asks for it, with streams, signals and a session of its own,
+and ends as any script does. Run as a script, this file is the process that is forked.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_REQUEST_BYTES = 1_000_000
+_STREAMS = 3
+_SUBREAPER = 36
+"""`PR_SET_CHILD_SUBREAPER` of Linux's `prctl`: orphaned descendants become children."""
+_SERVER = "deep_research.app.server"
+"""Its modules read the environment when they are imported."""
+
+
+class Forked(subprocess.Popen[Any]):
+    """A Python script at work, as `subprocess.Popen` starts one.
+
+    The command begins with a script, or with the interpreter and `-m` or `-c`. Where a fork cannot
+    do what is asked, the interpreter is started: for `preexec_fn`, for a copy of the product on
+    `PYTHONPATH`, and on systems other than Linux.
+    """
+
+    def _execute_child(
+        self,
+        args: Sequence[str],
+        executable: object,
+        preexec_fn: object,
+        close_fds: object,
+        pass_fds: object,
+        cwd: str | Path | None,
+        env: Mapping[str, str] | None,
+        startupinfo: object,
+        creationflags: object,
+        shell: object,
+        p2cread: int,
+        p2cwrite: int,
+        c2pread: int,
+        c2pwrite: int,
+        errread: int,
+        errwrite: int,
+        *others: Any,
+    ) -> None:
+        """Ask for a fork, in place of the start of a program."""
+        pipes = p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite
+        popen: Any = super()
+        if preexec_fn is not None or sys.platform != "linux" or _has_another_product(env):
+            asked = args, executable, preexec_fn, close_fds, pass_fds, cwd, env
+            popen._execute_child(*asked, startupinfo, creationflags, shell, *pipes, *others)
+            return
+        *_, start_new_session, _ = others
+        request = {
+            "command": list(args),
+            "folder": str(cwd or Path.cwd()),
+            "environment": dict(os.environ if env is None else env),
+            "leads_session": start_new_session,
+        }
+        streams = (p2cread, c2pwrite, errwrite)
+        # A stream that is not redirected is ours.
+        opened = [stream if stream >= 0 else usual for usual, stream in enumerate(streams)]
+        self.pid = _forker().fork(request, opened)
+        self._child_created = True
+        popen._close_pipe_fds(*pipes)
+
+
+def run_forked(
+    command: Sequence[str],
+    *,
+    input: str | None = None,
+    timeout: float | None = None,
+    **settings: Any,
+) -> subprocess.CompletedProcess[str]:
+    """Run a script to its end, as `subprocess.run` does."""
+    if input is not None:
+        settings["stdin"] = subprocess.PIPE
+    with Forked(command, **settings) as process:
+        try:
+            out, err = process.communicate(input, timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def _has_another_product(environment: Mapping[str, str] | None) -> bool:
+    """Whether the script would import the product from a folder on `PYTHONPATH`."""
+    path = (os.environ if environment is None else environment).get("PYTHONPATH", "")
+    return any(Path(folder, "deep_research").exists() for folder in path.split(os.pathsep))
+
+
+class _Forker:
+    """The process that is forked; it ends with this one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # A fork would lack the threads that OpenBLAS starts.
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        environment.pop("PYTHONPATH", None)
+        # Without -P the modules of the kit would hide others of their name.
+        command = [sys.executable, "-P", __file__, str(theirs.fileno())]
+        with theirs:
+            self._process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        atexit.register(self._close)
+
+    def fork(self, request: Mapping[str, Any], streams: Sequence[int]) -> int:
+        """Return the id of a new child of this process, which runs the requested script."""
+        with self._lock:
+            _adopt_orphans(1)
+            try:
+                socket.send_fds(self._channel, [json.dumps(request).encode()], streams)
+                answer = self._channel.recv(_REQUEST_BYTES)
+            finally:
+                _adopt_orphans(0)
+        assert answer, "the process that is forked has ended"
+        return int(answer)
+
+    def _close(self) -> None:
+        self._channel.close()
+        self._process.wait()
+
+
+@cache
+def _forker() -> _Forker:
+    return _Forker()
+
+
+def _adopt_orphans(switch: int) -> None:
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    assert prctl(_SUBREAPER, switch, 0, 0, 0) == 0, os.strerror(ctypes.get_errno())
+
+
+def _import_product() -> None:
+    """Import all modules of the product, and with them all libraries that a run may import."""
+    package = importlib.import_module("deep_research")
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.name.startswith(_SERVER):
+            importlib.import_module(module.name)
+    # A fork that collects garbage would copy the pages of all that is frozen here.
+    gc.collect()
+    gc.freeze()
+
+
+def _next_command(channel: socket.socket) -> list[str]:
+    """Fork for each request; returns in each fork with its command, and at the end with none."""
+    while True:
+        message, streams, *_ = socket.recv_fds(
+            channel, _REQUEST_BYTES, _STREAMS, socket.MSG_CMSG_CLOEXEC
+        )
+        if not message:
+            return []
+        reader, writer = os.pipe()
+        between = os.fork()
+        if between == 0:
+            # Its parent ends at once, so that the process that asks becomes its parent.
+            if os.fork():
+                os._exit(0)
+            channel.close()
+            os.close(reader)
+            request = json.loads(message)
+            _settle(request, streams)
+            os.write(writer, str(os.getpid()).encode())
+            os.close(writer)
+            return list(request["command"])
+        os.waitpid(between, 0)
+        os.close(writer)
+        channel.send(os.read(reader, _REQUEST_BYTES))
+        for descriptor in (reader, *streams):
+            os.close(descriptor)
+
+
+def _settle(request: Mapping[str, Any], streams: Sequence[int]) -> None:
+    """Give this fork the session, streams, folder and environment of its own."""
+    if request["leads_session"]:
+        os.setsid()
+    for usual, stream in enumerate(streams):
+        os.dup2(stream, usual)
+        os.close(stream)
+    sys.stdin, sys.stdout, sys.stderr = map(_reopened, (sys.stdin, sys.stdout, sys.stderr))
+    sys.stderr.reconfigure(line_buffering=True)
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    time.tzset()
+
+
+def _reopened(stream: Any) -> Any:
+    return open(
+        stream.fileno(),
+        stream.mode,
+        encoding=stream.encoding,
+        errors=stream.errors,
+        closefd=False,
+    )
+
+
+def _run(command: Sequence[str]) -> None:
+    """Run a script as the interpreter does."""
+    sys.orig_argv = [sys.executable, *command]
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [folder for folder in folders if folder]
+    sys.modules.pop("sitecustomize", None)
+    with suppress(ModuleNotFoundError):
+        importlib.import_module("sitecustomize")
+    match command:
+        case [sys.executable, "-m", module, *arguments]:
+            sys.path.insert(0, str(Path.cwd()))
+            sys.argv = [module, *arguments]
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        case [sys.executable, "-c", code, *arguments]:
+            sys.path.insert(0, "")
+            sys.argv = ["-c", *arguments]
+            exec(code, {"__name__": "__main__"})
+        case [script, *_]:
+            sys.argv = list(command)
+            runpy.run_path(script, run_name="__main__")
+
+
+if __name__ == "__main__":
+    _import_product()
+    with socket.socket(fileno=int(sys.argv[1])) as requests:
+        wanted = _next_command(requests)
+    if wanted:
+        _run(wanted)
