@@ -58,7 +58,8 @@ def test_the_document_has_an_outline() -> None:
         ("Heading 1", "The Skerry Light"),
         ("Heading 2", "Keepers"),
     ]
-    assert headings == [*outline, *(("Heading 1", heading) for heading in own)]
+    corrected = ("Heading 2", "Statements corrected")
+    assert headings == [*outline, *(("Heading 1", heading) for heading in own), corrected]
     assert found.core_properties.title == "The light of Skerry"
     assert [p.text for p in found.paragraphs if p.style.name == "Subtitle"] == [QUESTION]
     assert found.sections[0].footer._element.xpath(".//w:fldSimple/@w:instr") == [

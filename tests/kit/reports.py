@@ -94,6 +94,7 @@ AUDIT = Audit(
     marked=1,
     not_verified=1,
     reasoning=2,
+    judge_grade="reasoning",
     removed_markers=1,
     sources_read=5,
     sources_cited=3,
@@ -169,7 +170,12 @@ VERDICTS = (
         words="Height: 38 metres.",
         source=SOURCES[0].key,
     ),
-    UnitVerdict(text="It is 48 metres tall.", shown="corrected"),
+    UnitVerdict(
+        text="It is 48 metres tall.",
+        shown="corrected",
+        after="It stands 38 metres tall, on granite.",
+        reason="the source says: Height: 38 metres.",
+    ),
     UnitVerdict(
         text="It was electrified in 1937.",
         shown="marked",
