@@ -208,7 +208,7 @@ def test_short_evidence_lists_corrected_marked_and_unverified_statements() -> No
         FIGURES[4],
     ]
     assert at(page, "//ul[@class='remarks']/li") == [
-        "It is 48 metres tall. → It stands 38 metres tall, on granite. it should say: 38",
+        "It is 48 metres tall. → It stands 38 metres tall, on granite. the source says: Height: 38 metres.",
         "It was electrified in 1937. “Power Light · Electric Skerry · 1973” 3",
         "Some 4,000 ships passed in 1905.",
     ]
@@ -306,12 +306,9 @@ async def test_all_exports_give_each_part_the_same_verdict(seed: int) -> None:
     assert audit.checked == sum(parts) == len(report.verdicts)
     sources = [source(key) for key in report.sources]
     figures = audit_figures(audit, labels("en"))
-    # Without a model, they are not judged.
-    names = [
-        *FIGURES[:4],
-        FIGURES[4] if audit.was_judged else "Statements not judged",
-        *FIGURES[5:],
-    ]
+    names = list(FIGURES)
+    if seed % 2:
+        names[4] = labels("en").unjudged
     assert [figures.get(name, "0") for name in names] == [
         str(number) for number in (audit.checked, *parts)
     ]
