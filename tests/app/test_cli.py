@@ -92,7 +92,17 @@ def test_programs_read_a_run_as_json(library: Desk) -> None:
     resumed = json.loads(library.call("resume", "light", "--format", "json").out)
     assert resumed == {key: shown[key] for key in resumed}
     assert shown.keys() - resumed.keys() == {
-        *("strategy", "plan", "steps", "gaps", "contradictions", "research", "audit", "claims")
+        *(
+            "strategy",
+            "plan",
+            "steps",
+            "gaps",
+            "contradictions",
+            "research",
+            "audit",
+            "claims",
+            "verdicts",
+        )
     }
 
 
