@@ -390,9 +390,9 @@ class Examination:
                 # A row's label also cites for its cells, and a calculation for its other inputs.
                 continue
             deciding = set(judgement.sources).intersection(unit.sources)
-            surplus = [key for key in unit.sources if key not in deciding and deciding]
-            surplus = [key for key in surplus if not self._shares_words(unit, key)]
-            if not surplus:
+            others = [key for key in unit.sources if key not in deciding]
+            surplus = [key for key in others if not self._shares_words(unit, key)]
+            if not deciding or not surplus:
                 continue
             kept = tuple(key for key in unit.sources if key not in surplus)
             words = without_citations_of(unit.raw, self._evidence.numbers_of(surplus))
@@ -758,36 +758,55 @@ class Examination:
             for unit in units:
                 to_judge.append(unit._replace(before=befores.get(key_of(unit), unit.before)))
         # A sentence whose words changed may have named what the next one speaks of.
-        next_units = dict[int, list[ReportUnit]]()
-        earlier = dict[UnitKey, UnitJudgement]()
+        following = dict[int, list[ReportUnit]]()
+        all_following = list[ReportUnit]()
         for fault, units in pairs:
             if not all(map(self._is_settled, units)):
-                next_units[fault.start] = _next_sentence(fault, before)
-        for units in next_units.values():
-            for unit in units:
-                judgement = self._judged.pop(key_of(unit), None)
-                if judgement:
-                    earlier[key_of(unit)] = judgement
-                    self._sent_to_judge.discard(key_of(unit))
-            to_judge += units
-        await self._judge(to_judge, self._judge_calls_left, after)
-        self._judged = {**earlier, **self._judged}
+                following[fault.start] = _next_sentence(fault, before)
+                all_following += following[fault.start]
+        withdrawn = self._withdraw(all_following)
+        await self._judge([*to_judge, *all_following], self._judge_calls_left, after)
+        lost = self._restore(all_following, withdrawn)
         accepted = list[Fault]()
         present = {unit.text for unit in before}
         for fault, units in pairs:
-            has_lost_next = False
-            for unit in next_units.get(fault.start, ()):
-                key = key_of(unit)
-                if key in earlier and not is_wrong(unit, earlier[key]):
-                    has_lost_next = has_lost_next or is_wrong(unit, self._judged[key])
-                    self._judged[key] = earlier[key]
-            if has_lost_next:
+            if not lost.isdisjoint(map(key_of, following.get(fault.start, ()))):
                 continue
             if _keeps_citations(before, fault, units) and self._is_right(fault, units, present):
                 accepted.append(fault)
                 present.update(unit.text for unit in units)
                 self._record_repair(fault, units)
         return accepted
+
+    def _withdraw(self, units: Iterable[ReportUnit]) -> dict[UnitKey, UnitJudgement]:
+        """Withdraw the judgements on units, so that they can be judged anew; return them by key."""
+        withdrawn = dict[UnitKey, UnitJudgement]()
+        for unit in units:
+            key = key_of(unit)
+            judgement = self._judged.pop(key, None)
+            if judgement:
+                withdrawn[key] = judgement
+                self._sent_to_judge.discard(key)
+        return withdrawn
+
+    def _restore(
+        self, units: Iterable[ReportUnit], withdrawn: Mapping[UnitKey, UnitJudgement]
+    ) -> set[UnitKey]:
+        """Restore the withdrawn judgements on units that were right, or were not judged again.
+
+        Returns the keys of those that were right and have been judged wrong this time.
+        """
+        self._judged = {**withdrawn, **self._judged}
+        lost = set[UnitKey]()
+        for unit in units:
+            key = key_of(unit)
+            judgement = withdrawn.get(key)
+            if judgement is None or is_wrong(unit, judgement):
+                continue
+            if is_wrong(unit, self._judged[key]):
+                lost.add(key)
+            self._judged[key] = judgement
+        return lost
 
     def _derive_judgements(self, pairs: Sequence[tuple[Fault, Sequence[ReportUnit]]]) -> None:
         """Derive judgements on rewritten units from those on the old ones, where possible."""
