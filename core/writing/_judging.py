@@ -115,7 +115,7 @@ class UnitJudgement(NamedTuple):
     """What code could not prove; None if it proved everything."""
     stated: StatedVerdict = "supported"
     """The verdict as the model gave it."""
-    answer: Grounds = Grounds("")
+    grounds: Grounds = Grounds("")
     """What the model handed in to prove it."""
     keys: tuple[str, ...] = ()
     """Keys of the sources that the model could quote."""
@@ -462,7 +462,7 @@ def _stated(judged: JudgedUnit, keys: tuple[str, ...]) -> UnitJudgement:
         right=judged.right,
         is_absence=judged.is_absence,
         stated=judged.verdict,
-        answer=Grounds(judged.words, tuple(judged.calculations), tuple(judged.supposed)),
+        grounds=Grounds(judged.words, tuple(judged.calculations), tuple(judged.supposed)),
         keys=keys,
     )
 
@@ -572,8 +572,8 @@ def judgement_on_corrected(
     elif judgement.verdict != "wrong_source":
         return None
     words = "\n".join(passage.words for passage in judgement.passages)
-    answer = judgement.answer._replace(words=words or judgement.answer.words)
-    derived = UnitJudgement("supported", answer=answer, keys=tuple(judgement.sources))
+    grounds = judgement.grounds._replace(words=words or judgement.grounds.words)
+    derived = UnitJudgement("supported", grounds=grounds, keys=tuple(judgement.sources))
     derived = proved(unit, derived, evidence, premises, "quotations")
     return derived if derived.verdict == "supported" else None
 
@@ -592,11 +592,13 @@ def proved(
     `is_final`: the model was asked a second time, so on words it has the last word if its `grade`
     is "reasoning"; a figure needs a proof even then.
     """
-    answer = judgement.answer
+    grounds = judgement.grounds
     known = evidence.known(judgement.keys)
-    proof = prove(unit, answer, known, premises)
+    proof = prove(unit, grounds, known, premises)
     if evidence.calculations and proof.doubt and proof.doubt.kind == "figure":
-        with_earlier = answer._replace(calculations=[*answer.calculations, *evidence.calculations])
+        with_earlier = grounds._replace(
+            calculations=[*grounds.calculations, *evidence.calculations]
+        )
         with_earlier_proof = prove(unit, with_earlier, known, premises)
         if with_earlier_proof.doubt is None or with_earlier_proof.doubt.kind != "figure":
             proof = with_earlier_proof

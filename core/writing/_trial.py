@@ -145,12 +145,10 @@ def _is_right(statement: TrialStatement, verdict: JudgedUnit) -> bool:
         return False
     if not statement.calculation:
         return True
-    keys = tuple(
-        str(source["source"]) for source in _SOURCES if source["source"] == statement.source
-    )
+    keys = (str(statement.source),) if statement.source else ()
     unit = ReportUnit(statement.says, 0, statement.says, keys, bool(keys), statement.says, 0)
-    answer = Grounds(verdict.words, tuple(verdict.calculations))
-    proof = prove(unit, answer, _known(), OtherPremises(_REQUEST))
+    grounds = Grounds(verdict.words, tuple(verdict.calculations))
+    proof = prove(unit, grounds, _known(), OtherPremises(_REQUEST))
     return proof.doubt is None or proof.doubt.kind != "figure"
 
 

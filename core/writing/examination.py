@@ -880,15 +880,15 @@ def _corrected_text(unit: ReportUnit, new: Sequence[ReportUnit]) -> str:
 
 def _next_sentence(fault: Fault, units: Sequence[ReportUnit]) -> list[ReportUnit]:
     """Return the units of the sentence after a faulty one; none if a heading or table follows."""
-    following = [unit for unit in units if unit.sentence_start > fault.start]
-    if not following:
-        return []
-    first = following[0]
-    return [
-        unit
-        for unit in following
-        if unit.sentence_start == first.sentence_start and unit.kind == "statement"
-    ]
+    following = list[ReportUnit]()
+    for unit in units:
+        if unit.sentence_start <= fault.start:
+            continue
+        is_next = not following or unit.sentence_start == following[0].sentence_start
+        if not is_next or unit.kind != "statement":
+            break
+        following.append(unit)
+    return following
 
 
 def _with_source(fault: Fault, evidence: Evidence) -> Fault:

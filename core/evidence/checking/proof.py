@@ -148,7 +148,7 @@ class _Quoted(NamedTuple):
 
 def prove(
     unit: ReportUnit,
-    answer: Grounds,
+    grounds: Grounds,
     sources: Mapping[str, Known],
     premises: OtherPremises = _NO_OTHERS,
 ) -> Proof:
@@ -160,12 +160,12 @@ def prove(
     or in the source's title and date, and numbers may follow from calculations with
     these numbers (see `recalculated`). Quotations must be verbatim.
     """
-    quoted = _found(unit, answer.words, sources, premises)
+    quoted = _found(unit, grounds.words, sources, premises)
     evidence = [*quoted.elsewhere]
     around = list[str]()
     texts = list[SourceText]()
     inputs = list[Premise]()
-    for value in _values(answer.supposed):
+    for value in _values(grounds.supposed):
         inputs.append(Premise(value, "supposed"))
     for passage in quoted.passages:
         known = sources[passage.source]
@@ -184,12 +184,12 @@ def prove(
 
     named = " ".join([*evidence, *around, premises.request, unit.text, unit.around])
     results = recalculated(
-        answer.calculations, inputs, lambda item: stands_in(item, named), unit.text
+        grounds.calculations, inputs, lambda item: stands_in(item, named), unit.text
     )
     given = [*evidence]
     if not unit.is_cited:
         given.append(premises.report)
-    doubt = doubt_about(unit, " ".join(given), results, " ".join(around), texts, answer.supposed)
+    doubt = doubt_about(unit, " ".join(given), results, " ".join(around), texts, grounds.supposed)
     about_quotations = _doubt_about_quotations(unit, quoted, results, sources, premises)
     if doubt is None or doubt.kind == "words":
         doubt = about_quotations or doubt
