@@ -560,3 +560,18 @@ async def test_without_a_judge_statements_are_not_judged_and_not_marked(
     shown = words_of(judged.page)
     assert f"{labels('en').unjudged}: 2" in shown
     assert labels("en").left_open not in shown
+
+
+@pytest.mark.parametrize(
+    "verdict", [said("contradicted", LED), NOT_FOUND, supported(""), supported(CONTENT)]
+)
+@pytest.mark.parametrize("right", [0, 1])
+async def test_marks_are_printed_however_many_statements_are_not_verified(
+    verdict: Said, right: int
+) -> None:
+    wrong = [f"Of the tenants, {number} were not asked [2]." for number in (11, 12, 13)]
+    statements = ["Mr Orr led it in March 2024 [2]."] * right + wrong
+    judged = await checked(" ".join(statements), {"Of the": verdict, "Mr Orr": supported(LED)})
+    marked = [text + MARK if text in wrong else text for text in statements]
+    assert judged.report.text == " ".join(marked)
+    assert (judged.audit.marked, judged.audit.supported) == (3, right)
