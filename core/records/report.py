@@ -1,5 +1,5 @@
-"""Records of a report: its draft, its claims with the passages they cite, and the audit of report
-and run."""
+"""Records of a report: its draft, its claims with the passages they cite, the calculations behind
+its figures, and the audit of report and run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from .calculations import Calculation
 from .research import Action
 from .sources import Dispute, NotRead, Record, Source
 
@@ -24,6 +23,15 @@ DecidedBy = Literal["", "quotation", "passages", "calculation", "judge"]
 these, or a model's judgement that code did not prove; empty if nothing was decided."""
 Repair = Literal["rewritten", "cited anew", "hedged"]
 _CITATION = re.compile(r"\[[\d, ]+\]")
+
+
+InputOrigin = Literal["source", "request", "report", "calculation", "constant", "supposed"]
+"""Where an input of a calculation comes from.
+
+`source`: words of a source; `request`: the user's own messages; `report`: a statement of the report
+that is proved itself; `calculation`: the result of an earlier line; `constant`: needs no source,
+such as 12 months; `supposed`: the statement supposes it, as in "if only 340 order".
+"""
 
 
 class Grade(Record):
@@ -148,6 +156,35 @@ class ClaimCheck(Record):
     """How the check changed it; None if it is as the writer wrote it."""
     is_marked: bool = False
     """Whether the report marks it as not verified."""
+
+
+class CalculationInput(Record):
+    """A number that a calculation uses."""
+
+    value: float
+    """Its value, with its scale: 1 200 000 for 1.2 million; a percentage as written."""
+    unit: str = ""
+    """Its unit of measure or currency where it comes from; empty if it has none there."""
+    origin: InputOrigin
+    source: str = ""
+    """Key of the source, if it comes from one."""
+
+
+class Calculation(Record):
+    """A line of arithmetic, or a count of named things, that has been calculated again."""
+
+    name: str
+    """The statement of the report that first rests on it."""
+    formula: str
+    """The left side of the line: `(48 - 40) / 40`."""
+    inputs: tuple[CalculationInput, ...] = ()
+    """The numbers in the formula, in order; none for a count."""
+    value: float
+    """The exact result."""
+    result: str
+    """The result as the model wrote it, such as `20 %`; empty if it wrote none."""
+    is_rounded: bool = False
+    """Whether `result` is the exact result rounded to its last digit."""
 
 
 Shown = Literal["supported", "corrected", "marked", "not_verified", "reasoning"]

@@ -33,8 +33,7 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.words import tokens
 from ..models.resolve import profile_of
-from ..records.calculations import Calculation
-from ..records.report import DecidedBy, JudgeGrade
+from ..records.report import Calculation, DecidedBy, JudgeGrade
 from ..records.sources import Extent, Source
 from .forms import Filler, Form, form_name
 

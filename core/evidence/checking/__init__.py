@@ -5,8 +5,8 @@ Public modules:
 - `units`: splits a report into the units that are checked one by one.
 - `source_text`: the text of a source, prepared for comparison, and its windows of a few lines.
 - `verification`: finds the best passage of a source for each unit, and accepts quotes.
-- `proof`: verifies a model's judgement by the source words and numbers that it cites.
-- `quantities`: compares the numbers of two texts, and calculates.
+- `proof`: verifies a model's judgement by the words that it quotes and the premises of its figures.
+- `calculations`: calculates again with which lines a model derives a figure.
 
 Start with `units`; the model's judging is in `core/writing/_judging.py`.
 """

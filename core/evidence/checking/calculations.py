@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...records.calculations import Calculation, CalculationInput, InputOrigin
+from ...records.report import Calculation, CalculationInput, InputOrigin
 from ..text.numbers import Number, fractions_in, numbers_in, replace_numbers, uniform_numbers
 from ..text.words import WORDS
 

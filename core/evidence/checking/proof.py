@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from ...records.calculations import Calculation
+from ...records.report import Calculation
 from ..citations.citing import Edit, with_edits
 from ..text.numbers import (
     Number,
@@ -18,8 +18,8 @@ from ..text.numbers import (
     plain_figures,
 )
 from ..text.words import QUOTED, dates_in, names, stems, tokens
+from ._quantities import is_about, is_same_quantity, months_in
 from .calculations import Calculated, Premise, premises_in, recalculated
-from .quantities import is_about, is_same_quantity, months_in
 from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
 from .units import ReportUnit, report_units
 
