@@ -219,3 +219,31 @@ def test_a_calculation_is_recorded_with_the_value_that_its_result_rounds(
     assert calculation.value == pytest.approx(value)
     assert calculation.is_rounded == is_rounded
     assert calculation.result == line.partition("= ")[2]
+
+
+@pytest.mark.parametrize(
+    ("statement", "calculations"),
+    [
+        ("The euro would have to fall by 12.4 % [1].", ["(1.16 - 1.016) / 1.16 = 12.4%"]),
+        ("The margin is 0.144 dollars [1].", ["1.16 - 1.016 = 0.144"]),
+        ("Twice the rate is 2.03 dollars [1].", ["2 * 1.016 = 2.032"]),
+        ("Nothing else is paid than 1.16 dollars [1].", ["1.16 - 0 = 1.16"]),
+    ],
+)
+def test_a_point_before_three_digits_may_be_a_decimal_one(
+    statement: str, calculations: list[str]
+) -> None:
+    words = "The euro stands at 1.16 dollars. The limit is reached at 1.016 dollars."
+    [unit] = report_units(statement, {1: "a"})
+    known = {"a": Known([SourceText("a", words)], "")}
+    assert prove(unit, Grounds(words, calculations), known).doubt is None
+
+
+def test_a_model_is_told_which_line_it_calculated_wrongly() -> None:
+    words = "The lot costs 104,195.85 dollars. One euro is 1.16 dollars."
+    [unit] = report_units("The lot costs 89,824 euros a ton, or 4.68 a kilo [1].", {1: "a"})
+    known = {"a": Known([SourceText("a", words)], "")}
+    grounds = Grounds(words, ["104,195.85 / 1.16 = 89,823.97", "89,823.97 / 19,200 = 4.68"])
+    doubt = prove(unit, grounds, known).doubt
+    assert doubt is not None
+    assert "`104,195.85 / 1.16 = 89,823.97` gives 89824.00862" in doubt.for_model

@@ -96,6 +96,8 @@ class Calculated(NamedTuple):
     """Their exact results, and the results as written where they are rounded rightly."""
     unknown: tuple[str, ...] = ()
     """Numbers of lines that are no premises, each with its line: "0.9 in `0.9 * 12 = 10.8`"."""
+    wrong: tuple[str, ...] = ()
+    """Lines whose result is not what they give, with what they give."""
 
     def leads_to(self, number: Number) -> bool:
         """Whether a number is one of the results or of the inputs that need a premise."""
@@ -134,6 +136,7 @@ def recalculated(
     calculations = list[Calculation]()
     results = list[float]()
     unknown = dict[str, str]()
+    wrong = list[str]()
     for text in lines:
         line = _Line(text, known, is_named)
         if not line.values:
@@ -143,13 +146,15 @@ def recalculated(
             continue
         calculation = line.record(name)
         calculations.append(calculation)
+        if numbers_in(line.written) and not line.rounded:
+            wrong.append(f"`{text.strip()}` gives {line.values[0]:.10g}")
         results += line.values
         for value in line.values:
             known.append(Premise(value, "calculation"))
         for number in line.rounded:
             results.append(number.value)
         known += results_as_premises(calculation)
-    return Calculated(tuple(calculations), tuple(results), tuple(unknown.values()))
+    return Calculated(tuple(calculations), tuple(results), tuple(unknown.values()), tuple(wrong))
 
 
 def results_as_premises(calculation: Calculation) -> list[Premise]:
@@ -201,22 +206,28 @@ class _Line:
         self.formula = formula.strip(" :")
         self.written = written.strip()
         """Its result as the model wrote it; empty if it wrote none."""
-        # In 60 % of 48, a percentage is a share; in 60 % - 40 %, it is a number.
-        with_shares = _Attempt(self.formula, _PERCENT, known)
-        with_numbers = _Attempt(self.formula, 1.0, known)
-        self.inputs: Sequence[Premise] = with_shares.inputs
+        attempts = list[_Attempt]()
+        for is_decimal in (False, True):
+            # In 60 % of 48, a percentage is a share; in 60 % - 40 %, it is a number.
+            for percent in (_PERCENT, 1.0):
+                attempts.append(_Attempt(self.formula, percent, known, is_decimal=is_decimal))
+        self.inputs: Sequence[Premise] = attempts[0].inputs
         """Its premises and constants."""
-        self.unknown = with_shares.unknown
+        self.unknown = attempts[0].unknown
         """Its first number that is neither, as written; empty if there is none."""
         self.values = list[float]()
-        """Its results in both readings; empty if one of its numbers is unknown, or if it is no
+        """Its results in all readings; empty if one of its numbers is unknown, or if it is no
         arithmetic and no count."""
         self.of_constants = list[float]()
         """Its results if it has no premise, such as the days of two weeks: they prove nothing."""
-        for attempt in (with_shares, with_numbers):
-            if attempt.result is not None:
-                target = self.values if attempt.has_premise else self.of_constants
+        for attempt in attempts:
+            if attempt.result is None:
+                continue
+            target = self.values if attempt.has_premise else self.of_constants
+            if attempt.result not in target:
                 target.append(attempt.result)
+            if _rounded_rightly(self.written, [attempt.result]):
+                self.inputs = attempt.inputs
         if not self.values and _counts_named_items(self.formula, is_named):
             self.values = [float(len(_items(self.formula)))]
             self.inputs = ()
@@ -246,14 +257,18 @@ class _Line:
 class _Attempt:
     """An attempt to calculate a formula with percentages of one kind."""
 
-    def __init__(self, formula: str, percent: float, known: Sequence[Premise]) -> None:
-        """`percent` is the value of a percent sign; `known` are the premises."""
+    def __init__(
+        self, formula: str, percent: float, known: Sequence[Premise], *, is_decimal: bool
+    ) -> None:
+        """`percent` is the value of a percent sign; `known` are the premises; `is_decimal`: the
+        point in 1.016 is rather a decimal than a grouping separator."""
         self.inputs = list[Premise]()
         """The premises and constants that it uses, in order."""
         self.unknown = ""
         """The first number that is neither, as written; empty if there is none."""
         self._percent = percent
         self._known = known
+        self._is_decimal = is_decimal
         self._plain = self._with_shares(_plain_arithmetic(formula))
         expression = replace_numbers(self._plain, self._literal)
         self.result: float | None = None
@@ -288,7 +303,10 @@ class _Attempt:
 
     def _literal(self, number: Number) -> str:
         """Return a number of the formula for Python, and note where it comes from."""
-        for value in number.readings:
+        readings = number.readings
+        if self._is_decimal:
+            readings = readings[::-1]
+        for value in readings:
             premise = self._premise(value)
             if premise is None and number.measure == "%":
                 # 96 % is the 0.96 that a discount of 4 % leaves.
@@ -367,6 +385,6 @@ def is_constant(value: float) -> bool:
 
     That is a whole number up to 12, 100, or a conversion factor.
     """
-    if value in range(1, _LARGEST_FREE + 1) or value == 100:
+    if value in range(_LARGEST_FREE + 1) or value == 100:
         return True
     return any(abs(value - factor) <= _NEAR * factor for factor in _FACTORS)

@@ -378,6 +378,8 @@ def _doubt_about_figures(missing: Sequence[Number], results: Calculated) -> Doub
     if results.unknown:
         unknown = "; ".join(results.unknown[:_MOST_NAMED])
         request += f". In your calculations these are no such numbers: {unknown}"
+    if results.wrong:
+        request += f". Wrongly calculated: {'; '.join(results.wrong[:_MOST_NAMED])}"
     return Doubt("figure", message, request)
 
 
