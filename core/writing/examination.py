@@ -509,7 +509,7 @@ class Examination:
         it.
         """
         is_refuted = judgement.verdict == "contradicted" and judgement.passages
-        if is_refuted or judgement.verdict in ("supported", "reasoning"):
+        if is_refuted or judgement.verdict in ("supported", "reasoning", "advice"):
             return True
         return all(known.texts for known in self._evidence.known(key[1]).values())
 
