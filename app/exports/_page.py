@@ -80,7 +80,7 @@ def report_page(
         audit=audit,
         figures=figures,
         remarks=remarks,
-        calculations=_calculations(finished.report) if evidence != "none" else [],
+        calculations=_calculations(finished.report) if evidence != "none" else {},
         most_remarks=_MOST_REMARKS,
         numbers=numbers,
         plain_words=plain_words,
@@ -89,13 +89,18 @@ def report_page(
     )
 
 
-def _calculations(report: Report) -> list[Calculation]:
-    """Return the distinct calculations behind the report's figures, in its order."""
-    distinct = dict[str, Calculation]()
+def _calculations(report: Report) -> dict[str, list[Calculation]]:
+    """Return the distinct calculations behind the report's figures, in its order, by the statement
+    that first rests on each."""
+    shown = set[str]()
+    by_statement: dict[str, list[Calculation]] = {}
     for verdict in report.verdicts:
         for calculation in verdict.calculations:
-            distinct.setdefault(f"{calculation.formula} = {calculation.result}", calculation)
-    return list(distinct.values())
+            line = f"{calculation.formula} = {calculation.result}"
+            if line not in shown:
+                by_statement.setdefault(calculation.name, []).append(calculation)
+            shown.add(line)
+    return by_statement
 
 
 def _remarks(
