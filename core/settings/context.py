@@ -325,7 +325,8 @@ class Context(ReadableSettings, EnvironmentSettings):
     """Check each sentence of the report against its sources: `off`; `check` marks unsupported
     sentences; `repair` first re-cites them or has the writer correct them once."""
     trust_verifier: bool = Field(default=False, title="Trust the verifier")
-    """Skip the check that the verifier's model rejects statements known to be wrong."""
+    """Skip the trial of the verifier's model on statements known to be right or wrong. Figures must
+    be proved even then."""
     review_plan: bool = Field(default=False, title="Review the plan")
     """Show the plan for approval before research starts."""
     server_address: str | None = Field(default=None, title="Server address")
