@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
 from ..evidence.checking.calculations import Premise, results_as_premises
-from ..evidence.checking.proof import OtherPremises, ProofPassage, not_stated
+from ..evidence.checking.proof import OtherPremises, ProofPassage, doubt_without_judge, not_stated
 from ..evidence.checking.source_text import words_and_figures
 from ..evidence.checking.units import ReportUnit, report_units
 from ..evidence.checking.verification import Verifier
@@ -692,8 +692,10 @@ class Examination:
         check = check.model_copy(update={"repair": self._repairs.get(unit.text)})
         if self._grade == "unsound" and not self._is_settled(unit):
             # Without a model that can be trusted, only what no source has counts against a unit.
-            has_all = not not_stated(unit, self._evidence.known(self._sources.values()))
-            verdict: ClaimVerdict = "unchecked" if has_all else "unsupported"
+            known = self._evidence.known(self._sources.values())
+            doubt = doubt_without_judge(unit, known, self._evidence.request)
+            is_nowhere = doubt is not None and doubt.kind != "words"
+            verdict: ClaimVerdict = "unsupported" if is_nowhere else "unchecked"
             check = check.model_copy(update={"verdict": verdict})
         return check
 

@@ -526,6 +526,17 @@ async def test_a_figure_that_no_source_states_is_marked_even_if_the_judge_is_not
         assert "in 1866. [1] *(not verified)*" in state.messages[-1].text
 
 
+async def test_without_a_trusted_judge_figures_of_the_request_and_words_carry_no_mark(
+    tried: Wires,
+) -> None:
+    with tried() as wire:
+        own = "For your 66 boats half of the light of 1844 is enough. [1]"
+        wire.script.update(verifier=judge("supported"), writer=lambda _: say(own))
+        state = await wire.ask("We have 66 boats. When was the Skerry Light lit?")
+        assert state.report and {unit.shown for unit in state.report.verdicts} == {"not_verified"}
+        assert "*(not verified)*" not in state.messages[-1].text
+
+
 async def test_a_small_window_is_given_few_statements_at_once(tmp_path: Path) -> None:
     settings: dict[str, Any] = {
         "profile": ModelProfile(max_input_tokens=20_000),

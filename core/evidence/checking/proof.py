@@ -252,16 +252,24 @@ def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
 
     It is empty if the sources have them all.
     """
+    doubt = doubt_without_judge(unit, sources)
+    return doubt.message if doubt else ""
+
+
+def doubt_without_judge(
+    unit: ReportUnit, sources: Mapping[str, Known], request: str = ""
+) -> Doubt | None:
+    """Return a doubt about a number, month or quotation of a unit that no source has near the
+    unit's words, and that the user's `request` does not have either; None if all are there."""
     texts = _texts_of(sources)
-    evidence = list[str]()
+    evidence = [request]
     for text in texts:
         similar = text.windows.best(unit.text, _LIKELIEST)
         evidence += text.windows.texts(similar)
     for known in sources.values():
         evidence.append(known.about)
     doubt = doubt_about(unit, " ".join(evidence), texts=texts)
-    doubt = doubt or _misquoted(unit, sources, OtherPremises())
-    return doubt.message if doubt else ""
+    return doubt or _misquoted(unit, sources, OtherPremises(request))
 
 
 def doubt_about(
