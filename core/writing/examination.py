@@ -648,6 +648,9 @@ class Examination:
         for unit in units:
             judgement = self._judged.get(key_of(unit))
             is_supported = self._is_settled(unit)
+            if judgement is not None and judgement.grounds.supposed:
+                # What follows from a supposition is no fact.
+                continue
             if judgement is not None:
                 is_supported = judgement.verdict == "supported"
                 for calculation in judgement.calculations:

@@ -649,7 +649,7 @@ class Judge:
             return {"verdict": "reasoning"}
         names = {self.name_of(source, corpus) for source in cited}
         wrong = [unit for unit, is_wrong in parts if is_wrong and not (unit["label"] == "wrong_source" and names & set(unit["true_cited"]))]
-        # The user's figures are as the report has them for a judge who does not see the request.
+        # A judge who does not see the request has to take the user's figures from the report.
         trusted = [unit for unit in wrong if self.misquotes_request(unit) and not self.is_request_shown]
         wrong = [unit for unit in wrong if unit not in trusted]
         if wrong:

@@ -298,6 +298,23 @@ async def test_the_result_of_one_statement_serves_the_calculation_of_another(ord
     assert alone.verdict("Less").shown == "not_verified"
 
 
+@pytest.mark.parametrize("order", [1, -1])
+async def test_what_follows_from_a_supposition_proves_no_statement_of_fact(order: int) -> None:
+    statements = [
+        "If only 340 homes order, they pay 2,856,000 euros at list price [1].",
+        "In all you pay 2,856,000 euros.",
+        "That is 1.43 years of your budget.",
+    ]
+    verdicts = {
+        "If only": supported(PRICE, "340 * 8400 = 2,856,000", supposed=["340"]),
+        "In all": supported("may spend 2 million euros a year"),
+        "That is": supported("may spend 2 million euros a year", "2,856,000 / 2,000,000 = 1.43"),
+    }
+    judged = await checked(" ".join(statements[::order]), verdicts)
+    shown = [judged.verdict(words).shown for words in verdicts]
+    assert shown == ["supported", "not_verified", "not_verified"]
+
+
 ANNEX = "The annex of Hallam names seventeen exceptions for cellars."
 DEEP = "| Cellars | 0.9 | 17 |"
 

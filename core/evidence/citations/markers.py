@@ -27,7 +27,7 @@ NOTE_REFERENCE = re.compile(
 )
 """A reference to a footnote; its label is in one of the two groups."""
 BEFORE_NOTE = r"\\?\[\^[^\]\s^]{1,60}\]:\s+"
-"""Pattern of what precedes the text of a footnote."""
+"""Pattern of the label before the text of a footnote."""
 _FENCE_OPENING = re.compile(BEFORE_BLOCK + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
 _MARKDOWN_FENCE = re.compile(r"(?:`{3,}|~{3,})(?:markdown|md)\s*", re.IGNORECASE)
 _FENCE_CLOSING = re.compile(r"[ \t>]*(`{3,}|~{3,})\s*")
