@@ -17,7 +17,6 @@ from typing import NamedTuple, TypeVar
 from ..errors import DatabaseUnusable, log_failure
 from ..reading.documents.pool import FILES_AT_ONCE, Parser
 from ..reading.documents.records import Extract, Unreadable, kind_of_file
-from ..reading.documents.standing import standing_of
 from ..records.sources import text_hash
 from ..settings.context import Clock
 from ..settings.limits import Limits
@@ -51,7 +50,10 @@ _AHEAD = 2
 """Batches in progress: while one is stored, the next one is read."""
 _NEVER = -1
 """A modification time that no file has."""
-_EXTRACTED = ("title", "text", "date", "date_kind", "period", "publisher", "is_cut", "note")
+_EXTRACTED = (
+    "title", "text", "date", "date_kind", "period", "publisher", "is_draft", "superseded_by",
+    "valid_from", "is_cut", "note",
+)  # fmt: skip
 """Fields of an entry that are copied from the file's extract."""
 _UNSURE = frozenset({"timed out", "crashed"})
 """Failures that may not be the file's fault: the machine may be busy, or the limit may have been
@@ -272,8 +274,7 @@ def _with_extract(
             return entry._replace(seconds=changes.seconds, tries=1)
         return entry._replace(seconds=before.seconds, tries=before.tries + 1)
     extracted = {name: getattr(extract, name) for name in _EXTRACTED}
-    standing = standing_of(extract.title, PurePath(entry.path).name, extract.text)
-    return entry._replace(**extracted, **standing._asdict(), content_hash=text_hash(extract.text))
+    return entry._replace(**extracted, content_hash=text_hash(extract.text))
 
 
 def _remove_old(folder: Path, now: float) -> None:

@@ -22,10 +22,10 @@ from ._faults import fault_kind
 from ._known_abilities import Ability, ModelMemory
 from ._reply import read_reply
 from ._rungs import RungName, TextKey, prepare
+from ._thoughts import Piece, ThoughtFilter, split_thoughts
 from ._trial import find_ability
 from ._wrapping import AnswerPart, WrappingChatModel, reasoning_of
 from ._written_calls import CallGuard
-from .thoughts import Piece, ThoughtFilter, split_thoughts
 
 _TEMPERATURE = 0.1
 """Temperature for models that write calls as text, unless the model has one set."""

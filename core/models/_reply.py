@@ -13,8 +13,8 @@ from ..dialogue.conversation import clean_nested
 from ..dialogue.transcripts import UNREAD_FORM, finish_of
 from ._lenient_json import object_in
 from ._rungs import Offer, coerce, how_to_tag
+from ._thoughts import split_thoughts
 from ._written_calls import CallInText, CallSpan, answer_in, find_calls
-from .thoughts import split_thoughts
 
 _WRAPPING = re.compile(
     r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|</?(?:tool_calls?|tool|function|parameter)>"

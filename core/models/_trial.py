@@ -14,8 +14,8 @@ from ._faults import fault_kind, message_of
 from ._known_abilities import Ability
 from ._reply import read_reply
 from ._rungs import LADDER, RungName, prepare
+from ._thoughts import split_thoughts
 from ._wrapping import reasoning_of
-from .thoughts import split_thoughts
 
 _TRIAL_TOKENS = (200, 2000)
 """Output limit in tokens of a trial call, and of its repetition if thoughts used up the first

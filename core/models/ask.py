@@ -29,6 +29,7 @@ from ..records import tool_names
 from ..settings.context import Context
 from ._faults import AnswerRefused, FaultKind, explain, fault_kind
 from ._retries import RetryBudget, retry_budget_of
+from ._thoughts import split_thoughts
 from ._wrapping import AnswerPart, WrappingChatModel
 from .abilities import chat_model_for
 from .request import Request
@@ -159,6 +160,12 @@ class Reply(NamedTuple):
     def withheld(self) -> list[ToolMessage]:
         """The messages that replace the refused results."""
         return [withheld_result(call_id) for call_id in self.refused]
+
+
+def without_thoughts(text: str) -> str:
+    """Return a complete text of a model without the thoughts that it wrote into it, and without
+    spaces around it."""
+    return split_thoughts(text).text.strip()
 
 
 async def ask_model(request: Request, context: Context, events: CallEvents) -> Reply:

@@ -26,10 +26,9 @@ from ..evidence.citations.footnotes import source_footnotes
 from ..evidence.citations.markers import plain_prose, unwrapped
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import without_loop
-from ..models.ask import Reply, ask_model
+from ..models.ask import Reply, ask_model, without_thoughts
 from ..models.request import Request
 from ..models.resolve import is_small, without_model
-from ..models.thoughts import split_thoughts
 from ..settings.context import Context, Role
 from ..store.pages import Pages
 from ._continuation import Continuation, join_continuation
@@ -155,7 +154,7 @@ class TextWriter:
         known = by_number(self._state.sources.values())
         # A thought without an opening tag is recognised only at its end, when its words were
         # already streamed.
-        text = split_thoughts(self._events.raw).text.strip()
+        text = without_thoughts(self._events.raw)
         text = without_loop(plain_prose(source_footnotes(unwrapped(text), known), known))
         if not known or cited_numbers(text, known):
             return text

@@ -11,7 +11,7 @@ from kit.reports import source_at
 
 from deep_research.core.evidence.origin import organisations, origin_of
 from deep_research.core.library.library import Library
-from deep_research.core.reading.documents.standing import Standing, standing_of
+from deep_research.core.reading.documents._standing import Standing, standing_of
 from deep_research.core.reading.documents.worker import parse
 from deep_research.core.records.sources import Origin, Source, merge_sources
 from deep_research.tools.results import read_results, write_results

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deep_research.core.models._thoughts import Piece, ThoughtFilter, split_thoughts
 from deep_research.core.models._written_calls import CallGuard
-from deep_research.core.models.thoughts import Piece, ThoughtFilter, split_thoughts
 
 PARTS = (
     *(

@@ -6,7 +6,6 @@ Public modules:
 - `records`: kinds of files, and the result of reading one.
 - `worker`: the child process, which chooses the parser, and its messages.
 - `decode`: text from bytes, without invisible characters.
-- `standing`: whether a text says of itself that it is a draft, superseded, or not yet in force.
 
 There is one private `_parse_<kind>` module for each format.
 """

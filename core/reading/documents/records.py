@@ -120,6 +120,10 @@ class Extract(NamedTuple):
     """What `date` is the date of; a parser leaves it empty if that is the document."""
     period: str = ""
     """Reporting period; see `records.sources.Source.period`."""
+    is_draft: bool = False
+    superseded_by: str = ""
+    valid_from: str = ""
+    """These three are the fields of `_standing.Standing`; web pages do not have them."""
     origin: Origin = "other"
     """Kind of a web page's publisher, as far as the page states it."""
     publisher: str = ""

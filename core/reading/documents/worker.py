@@ -25,6 +25,7 @@ from ._dating import DAY, dated, period_of, statements
 from ._parse_text import PARSED_TITLE_CHARACTERS, plain_title
 from ._raised import footnote_marks, resolve_raised
 from ._recognition import PAGES, WEB_PAGES, Recogniser
+from ._standing import standing_of
 from .decode import TEXT_BYTES, clean_text, decode
 from .records import TEXT_CHARACTERS, DocumentKind, Extract, Unreadable, kind_of_file
 
@@ -122,7 +123,7 @@ def _clean_page(page: str) -> str:
 
 
 def _document(extract: Extract, name: str, kind: DocumentKind, today: str) -> Extract:
-    """Complete the title, date and period of a file."""
+    """Complete the title, date, period and standing of a file."""
     title = plain_title(clean_text(extract.title))
     if len(title) > PARSED_TITLE_CHARACTERS:
         title = ""
@@ -137,7 +138,9 @@ def _document(extract: Extract, name: str, kind: DocumentKind, today: str) -> Ex
     # A modification date of today says nothing about the content.
     elif not stated.date and extract.changed and extract.changed != today:
         stated = stated._replace(date=extract.changed, date_kind="changed")
-    return extract._replace(title=title or _name_in_words(name), changed="", **stated._asdict())
+    title = title or _name_in_words(name)
+    standing = standing_of(title, PurePath(name).name, extract.text)
+    return extract._replace(title=title, changed="", **stated._asdict(), **standing._asdict())
 
 
 def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
