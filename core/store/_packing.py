@@ -22,9 +22,14 @@ _PACKED_CHARACTERS = 1000
 _FAST = 1
 """Compression level; takes a quarter of a millisecond for a page."""
 _LONGEST_BYTES = 50_000_000
-"""Maximum size of a decompressed text, against decompression bombs in a foreign database."""
-CHECKED = "msgpack:"
+"""Maximum size of a decompressed text or value, against decompression bombs in a foreign
+database."""
+_COMPRESSED_BYTES = 500
+"""Minimum size of values that are compressed."""
+_CHECKED = "msgpack:"
 """Prefix of the type of a stored value with a checksum, which follows (CRC-32, 8 hex digits)."""
+_COMPRESSED = "msgpack+zlib:"
+"""The same for a compressed value; the checksum is that of the compressed bytes."""
 
 
 def page_namespace(thread_id: str) -> tuple[str, str]:
@@ -71,6 +76,30 @@ def unpacked(stored: Any, file: str = "") -> dict[str, Any]:
     return {DAMAGED: f" {file!r}" if file else ""}
 
 
-def checked_kind(data: bytes) -> str:
-    """Return the type of a value that is stored with a checksum."""
-    return f"{CHECKED}{zlib.crc32(data):08x}"
+def checked(data: bytes) -> tuple[str, bytes]:
+    """Return the type and the bytes with which a value (msgpack) is stored: with a checksum, and
+    compressed if it is long."""
+    prefix = _CHECKED
+    if _COMPRESSED_BYTES <= len(data) <= _LONGEST_BYTES:
+        prefix = _COMPRESSED
+        data = zlib.compress(data, _FAST)
+    return f"{prefix}{zlib.crc32(data):08x}", data
+
+
+def has_checksum(kind: str) -> bool:
+    """Whether a value of this type is stored with a checksum."""
+    return kind.startswith((_CHECKED, _COMPRESSED))
+
+
+def is_intact(kind: str, data: bytes) -> bool:
+    """Whether a value still has its checksum."""
+    checksum = f"{zlib.crc32(data):08x}"
+    return kind in (f"{_CHECKED}{checksum}", f"{_COMPRESSED}{checksum}")
+
+
+def decompressed(kind: str, data: bytes) -> bytes:
+    """Return the msgpack of a value that is stored with a checksum; at most `_LONGEST_BYTES` if it
+    is compressed."""
+    if kind.startswith(_COMPRESSED):
+        return zlib.decompressobj().decompress(data, _LONGEST_BYTES)
+    return data

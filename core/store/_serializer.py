@@ -19,7 +19,7 @@ from ..records.langgraph_private import SAFE_MSGPACK_METHODS, SAFE_MSGPACK_TYPES
 from ..records.research import Run
 from ..records.sources import Record
 from ..settings.installed import code_version
-from ._packing import CHECKED, checked_kind
+from ._packing import checked, decompressed, has_checksum, is_intact
 from ._upgrade import UPGRADES, Upgrade
 
 _RAW = ("null", "bytes", "bytearray")
@@ -42,7 +42,8 @@ class StrictSerializer(JsonPlusSerializer):
     def __init__(
         self, *, has_checksums: bool = False, upgrades: Mapping[str, Upgrade] = UPGRADES
     ) -> None:
-        """`has_checksums`: write values with a checksum; then only this serializer can read them.
+        """`has_checksums`: write values with a checksum, and long ones compressed; then only this
+        serializer can read them.
 
         `upgrades`: conversions of records that an earlier version stored, by class name.
         """
@@ -58,7 +59,7 @@ class StrictSerializer(JsonPlusSerializer):
             obj = failure_of(obj)
         kind, data = super().dumps_typed(obj)
         if self._has_checksums and kind == "msgpack":
-            kind = checked_kind(data)
+            return checked(data)
         return kind, data
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
@@ -67,9 +68,11 @@ class StrictSerializer(JsonPlusSerializer):
         kind, packed = data
         if kind in _RAW:
             return super().loads_typed(data)
-        if kind != "msgpack" and kind != checked_kind(packed):
-            if str(kind).startswith(CHECKED):
+        if has_checksum(str(kind)):
+            if not is_intact(kind, packed):
                 raise StateUnreadable("its bytes were changed")
+            packed = decompressed(kind, packed)
+        elif kind != "msgpack":
             raise StateUnreadable(f"it is written as {kind!r}")
         return _Reader(self._records, self._upgrades).read(packed)
 

@@ -44,6 +44,10 @@ from .location import (
     sqlite_unusable,
 )
 
+_CACHED_STATEMENTS = 8
+"""Statements that a connection keeps prepared. LangGraph's statement for the updates of a thread
+differs with each checkpoint, and takes up to a megabyte; the default (128) would keep them all."""
+
 
 class Database(NamedTuple):
     """An open database of runs."""
@@ -71,7 +75,9 @@ async def open_database(location: RunsLocation) -> AsyncIterator[Database]:
             yield Database(*database)
         return
     await asyncio.to_thread(_prepare, target)
-    connection = aiosqlite.connect(target, timeout=BUSY_SECONDS)
+    connection = aiosqlite.connect(
+        target, timeout=BUSY_SECONDS, cached_statements=_CACHED_STATEMENTS
+    )
     # A database that an app never closes must not keep the process alive.
     connection._thread.daemon = True
     try:

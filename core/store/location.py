@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..errors import DatabaseUnusable, ExtraMissing
 from ..settings.limits import DATABASE
 from ._holder import Holder
-from ._packing import DAMAGED, checked_kind, store_prefix, unpacked
+from ._packing import DAMAGED, is_intact, store_prefix, unpacked
 
 FILE_NAME = "runs.sqlite"
 APPLICATION_ID = 0x44525331
@@ -197,7 +197,7 @@ def _note(connection: sqlite3.Connection, thread: str, name: str) -> Mapping[str
 def _is_intact(connection: sqlite3.Connection, thread: str) -> bool:
     """Whether the newest checkpoint of a thread still has its checksum."""
     kind, data = connection.execute(_NEWEST, (thread,)).fetchone()
-    return bool(kind == checked_kind(data))
+    return is_intact(kind, data)
 
 
 def _runner(connection: sqlite3.Connection, thread: str) -> str:

@@ -23,11 +23,15 @@ from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.errors import DatabaseUnusable, StateUnreadable
 from deep_research.core.records.research import Plan, Run, Strategy
 from deep_research.core.records.sources import Record
+from deep_research.core.store._packing import decompressed
 from deep_research.core.store._serializer import StrictSerializer, record_types
 from deep_research.core.store.database import open_database
 from deep_research.core.store.location import RunsLocation
 
-VALUES = "SELECT checkpoint FROM checkpoints UNION ALL SELECT value FROM writes"
+VALUES = """
+SELECT type, checkpoint FROM checkpoints UNION ALL
+SELECT type, value FROM writes WHERE type LIKE 'msgpack%'
+"""
 
 
 class Foreign:
@@ -87,7 +91,7 @@ def test_a_mistyped_path_makes_no_folder(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.slow
 @pytest.mark.fault(55)
 @pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
-async def test_each_question_of_a_thread_adds_the_same_amount_to_the_database(
+async def test_each_question_of_a_thread_adds_the_same_small_amount_to_the_database(
     tmp_path: Path, strategy: Strategy
 ) -> None:
     path, sizes = tmp_path / "runs.sqlite", list[int]()
@@ -109,6 +113,7 @@ async def test_each_question_of_a_thread_adds_the_same_amount_to_the_database(
         bytes_ for bytes_ in grown if not 0.8 * median(grown) < bytes_ < 1.2 * median(grown)
     ] == []
     assert sum(grown[-6:]) < 1.1 * sum(grown[:6])
+    assert median(grown) < 200_000
 
 
 def asking(most: int) -> Rule:
@@ -128,7 +133,7 @@ async def test_the_input_of_a_step_is_stored_once_for_any_number_of_rounds(tmp_p
             limits={"max_step_iterations": 4},
         )
         await run.ask(QUESTION)
-        blobs = [blob for (blob,) in queried(path, VALUES)]
+        blobs = [decompressed(*stored) for stored in queried(path, VALUES)]
         inputs[rounds], values[rounds] = sum(b"StepTask" in blob for blob in blobs), len(blobs)
     assert inputs[4] == inputs[1] > 0
     assert values[4] > values[1]

@@ -191,7 +191,7 @@ async def test_records_are_read_back_and_texts_and_files_follow_their_thread(
         assert (
             changed(
                 address,
-                "SELECT 1 FROM checkpoint_blobs WHERE type !~ '^(msgpack:[0-9a-f]{8}|null|empty)$'",
+                "SELECT 1 FROM checkpoint_blobs WHERE type !~ '^(msgpack([+]zlib)?:[0-9a-f]{8}|null|empty)$'",
             )
             == 0
         )

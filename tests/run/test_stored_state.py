@@ -94,10 +94,11 @@ def test_a_record_of_an_earlier_version_is_converted_by_its_class_name() -> None
 
 
 @pytest.mark.fault(40)
-def test_a_changed_bit_is_always_detected() -> None:
+@pytest.mark.parametrize("text", ["1. a", "1. all that is said of the light" * 50])
+def test_a_changed_bit_is_always_detected(text: str) -> None:
     serializer = StrictSerializer(has_checksums=True)
     value = {
-        "plan": Plan(text="1. a", steps=("a",)),
+        "plan": Plan(text=text, steps=("a",)),
         "id": uuid.uuid4(),
         "said": [HumanMessage("light")],
     }
