@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from ..citations.citing import UNKNOWN
+from ..citations.citing import UNKNOWN, Edit, with_edits
 from ..citations.markers import (
     NOTE_REFERENCE,
     Marker,
@@ -31,6 +31,10 @@ _NEARBY = 6
 """Maximum number of sources cited nearby against which a unit without citations is checked."""
 _AROUND = 600
 """Number of characters from the start of a list's introduction that are its context."""
+_LONGEST_AROUND = 4000
+"""Maximum length, in characters, of a sentence that is the context of its clauses as a whole."""
+_LONGEST_NAME = 1000
+"""Maximum length, in characters, of the row label or column header that precedes a cell's words."""
 _FEWEST_WORDS = 2
 """Minimum number of words after a citation that form a unit of their own."""
 _FEWEST_IN_REMARK = 3
@@ -52,6 +56,7 @@ _IN_BRACKETS = re.compile(r"(?<=\s)\0+(?=\))")
 _ROUND_BRACKET = re.compile(r"[()（）]")
 # Between two clauses, and at the end of one.
 _JOINT = re.compile(r"[ \t]*[,;:–—][ \t]*(?=\S)")
+_SPACE = re.compile(r"\s*")
 _CLOSING = re.compile(r"[)\]]*(?:[.!?…。！？][\"'”’»)]*\s*$)?")
 _EMPHASIS = re.compile(r"[*`]{1,3}(?=\S)|(?<=\S)[*`]{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
 
@@ -149,18 +154,18 @@ def report_units(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
         last_start, last_line = rows[-1]
         skipped.append(range(first_start, last_start + len(last_line) + 1))
         units += _cells(rows, sources)
+    skipped.sort(key=lambda span: span.start)
+    skipped_starts = [span.start for span in skipped]
     prose = list[Sentence]()
     for sentence in sentences_of(text):
-        if not any(sentence.start in span for span in skipped):
+        # Spans are lines, and so do not overlap.
+        before = bisect_right(skipped_starts, sentence.start) - 1
+        if before < 0 or sentence.start not in skipped[before]:
             prose.append(sentence)
             units += _clauses(sentence, sources)
     units.sort(key=lambda unit: unit.start)
 
-    borders_by_level = (
-        _borders(_PARAGRAPH, settled),
-        _borders(_SECTION, settled),
-        _borders(_REPORT, settled),
-    )
+    nearby = _Nearby(settled, units)
     prose_starts = [sentence.start for sentence in prose]
     with_context = list[ReportUnit]()
     for unit in units:
@@ -170,7 +175,7 @@ def report_units(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
         if unit.kind == "intro":
             unit = unit._replace(around=_list_at(settled, unit.start))
         if not unit.sources and not unit.of_sentence:
-            unit = unit._replace(nearby=_cited_nearby(unit.start, units, borders_by_level))
+            unit = unit._replace(nearby=nearby.keys_at(unit.start))
         with_context.append(unit)
     return with_context
 
@@ -193,22 +198,40 @@ def _list_at(text: str, start: int) -> str:
     return "\n".join(lines)
 
 
-def _cited_nearby(
-    position: int, units: Sequence[ReportUnit], borders_by_level: Sequence[Sequence[int]]
-) -> tuple[str, ...]:
-    """Return the keys of the sources that are cited most around a position, nearest first."""
-    keys = dict[str, int]()
-    for borders in borders_by_level:
-        part = bisect_right(borders, position)
-        start = borders[part - 1]
-        end = borders[part]
-        counts = Counter[str]()
-        for unit in units:
-            if start <= unit.start < end:
+class _Nearby:
+    """The sources that are cited most in the paragraphs and sections of a report."""
+
+    def __init__(self, text: str, units: Sequence[ReportUnit]) -> None:
+        """`units`: the units of the report, in order."""
+        self._units = units
+        self._unit_starts = [unit.start for unit in units]
+        self._borders_by_level = (
+            _borders(_PARAGRAPH, text),
+            _borders(_SECTION, text),
+            _borders(_REPORT, text),
+        )
+        self._cited: dict[tuple[int, int], list[str]] = {}
+        """The most cited keys of a part of the text, by its start and end."""
+
+    def keys_at(self, position: int) -> tuple[str, ...]:
+        """Return the keys of the sources that are cited most around a position, nearest first."""
+        keys = dict[str, None]()
+        for borders in self._borders_by_level:
+            part = bisect_right(borders, position)
+            # A key that was added before keeps its place.
+            keys.update(dict.fromkeys(self._cited_in(borders[part - 1], borders[part])))
+        return tuple(keys)[:_NEARBY]
+
+    def _cited_in(self, start: int, end: int) -> list[str]:
+        """Return the keys of the sources cited in a part of the text, the most cited first."""
+        if (start, end) not in self._cited:
+            first = bisect_left(self._unit_starts, start)
+            last = bisect_left(self._unit_starts, end)
+            counts = Counter[str]()
+            for unit in self._units[first:last]:
                 counts.update(unit.sources)
-        # A key that was added before keeps its place.
-        keys.update(counts.most_common())
-    return tuple(keys)[:_NEARBY]
+            self._cited[start, end] = [key for key, _ in counts.most_common(2 * _NEARBY)]
+        return self._cited[start, end]
 
 
 def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[ReportUnit]:
@@ -252,8 +275,16 @@ def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[ReportU
             sentence.start,
             of_sentence,
             kind=kind,
-            around="" if is_whole else sentence.raw,
+            around="" if is_whole else _around_clause(sentence.raw, start, start + len(raw)),
         )
+
+
+def _around_clause(sentence: str, start: int, end: int) -> str:
+    """Return the sentence around a clause; of a very long one, the part around the clause."""
+    if len(sentence) <= _LONGEST_AROUND:
+        return sentence
+    beside = max(0, _LONGEST_AROUND - (end - start)) // 2
+    return sentence[max(0, start - beside) : end + beside]
 
 
 def _is_heading(raw: str) -> bool:
@@ -278,16 +309,21 @@ def _split(raw: str) -> list[_Clause]:
     They end at citations with more words after them. A remark in brackets with a citation of its
     own is split off if the clause around it has another one.
     """
-    remarks = _cited_remarks(raw)
-    outside = _blanked(raw, remarks)
+    all_remarks = _cited_remarks(raw)
+    outside = _blanked(raw, all_remarks)
+    remarks = list[tuple[int, int]]()
+    end_before = 0
     for start, end in _bounds(outside):
-        if not marker_numbers(outside[start:end]):
-            # The citation in the brackets is the only one of the clause.
-            remarks = [remark for remark in remarks if not start <= remark[0] < end]
+        # Those between two clauses belong to none.
+        remarks += _starting_in(all_remarks, end_before, start)
+        if marker_numbers(outside[start:end]):
+            remarks += _starting_in(all_remarks, start, end)
+        # Else the citation in the brackets is the only one of the clause.
+        end_before = end
     outside = _blanked(raw, remarks)
     clauses = list[_Clause]()
     for start, end in _bounds(outside):
-        within = [remark for remark in remarks if start <= remark[0] < end]
+        within = _starting_in(remarks, start, end)
         part_start, part_end = _longest_part(raw, start, end, within)
         clauses.append(_Clause(part_start, raw[part_start:part_end], outside[start:end]))
     for remark_start, remark_end in remarks:
@@ -304,15 +340,16 @@ def _cited_remarks(raw: str) -> list[tuple[int, int]]:
     The brackets are included. A remark that needs its citation to make sense, such as (calculated
     from [2]), is none.
     """
-    plain = ""
+    parts = list[str]()
     for part in scan(raw):
         if isinstance(part, Marker):
-            plain += "\0" * len(part.raw)
+            parts.append("\0" * len(part.raw))
         elif part.startswith(("`", "[")):
             # Code or a link.
-            plain += "_" * len(part)
+            parts.append("_" * len(part))
         else:
-            plain += part
+            parts.append(part)
+    plain = "".join(parts)
     remarks = list[tuple[int, int]]()
     openings = list[int]()
     for bracket in _ROUND_BRACKET.finditer(plain):
@@ -339,9 +376,14 @@ def _states_and_cites(remark: str) -> bool:
 
 def _blanked(raw: str, spans: Iterable[tuple[int, int]]) -> str:
     """Return a sentence with spaces in place of these spans, so that all offsets stay."""
-    for start, end in spans:
-        raw = raw[:start] + " " * (end - start) + raw[end:]
-    return raw
+    return with_edits(raw, [Edit(start, end, " " * (end - start)) for start, end in spans])
+
+
+def _starting_in(
+    spans: Sequence[tuple[int, int]], start: int, end: int
+) -> Sequence[tuple[int, int]]:
+    """Return those of some ordered spans that begin between two offsets."""
+    return spans[bisect_left(spans, (start, 0)) : bisect_left(spans, (end, 0))]
 
 
 def _longest_part(
@@ -380,9 +422,9 @@ def _bounds(raw: str) -> list[tuple[int, int]]:
     for marker_end, following_end in pairwise([*marker_ends, len(raw)]):
         closing = _CLOSING.match(raw, marker_end)
         end = closing.end() if closing else marker_end
-        words = tokens(_words(raw[start:end]))
         following_words = tokens(_words(raw[end:following_end]))
-        if not words or len(following_words) < _FEWEST_WORDS:
+        # The words since the last clause are looked at only if a clause may end here.
+        if len(following_words) < _FEWEST_WORDS or not tokens(_words(raw[start:end])):
             continue
         joint = _JOINT.match(raw, end)
         if joint:
@@ -390,7 +432,8 @@ def _bounds(raw: str) -> list[tuple[int, int]]:
             start = joint.end()
         elif following_end < len(raw):
             bounds.append((start, end))
-            start = len(raw) - len(raw[end:].lstrip())
+            space = _SPACE.match(raw, end)
+            start = space.end() if space else end
     return [*bounds, (start, len(raw))]
 
 
@@ -495,15 +538,17 @@ def _units_of_row(
     """Yield the label of a row and its other cells that have words; `head` is the header's unit."""
     of_row = _numbers_of_row(row.cells)
     quoted = _quoted(row, worded)
+    around = f"{head.text}\n{quoted}".strip()
+    row_label = row.cells[0].words[:_LONGEST_NAME] if row.cells else ""
     for column, cell in enumerate(row.cells):
         if not tokens(cell.words):
             continue
         above = list[str]()
         of_column: tuple[int, ...] = ()
         if column:
-            above.append(row.cells[0].words)
+            above.append(row_label)
         if column < len(header.cells):
-            above.append(header.cells[column].words)
+            above.append(header.cells[column].words[:_LONGEST_NAME])
             of_column = header.cells[column].numbers
         name = ", ".join(filter(None, above))
         numbers = cell.numbers or of_row or of_column
@@ -518,7 +563,7 @@ def _units_of_row(
             row.start,
             rows=(head.text, quoted),
             kind="cell",
-            around=f"{head.text}\n{quoted}".strip(),
+            around=around,
             rests_on=(head.start, row.cells[0].start),
         )
         if column == 0 and not cell.numbers:

@@ -111,9 +111,12 @@ class Edit(NamedTuple):
 
 def with_edits(text: str, edits: Iterable[Edit]) -> str:
     """Return the text with all edits applied; they must not overlap."""
-    for edit in sorted(edits, reverse=True):
-        text = text[: edit.start] + edit.words + text[edit.end :]
-    return text
+    pieces = list[str]()
+    done = 0
+    for edit in sorted(edits):
+        pieces += [text[done : edit.start], edit.words]
+        done = edit.end
+    return "".join([*pieces, text[done:]])
 
 
 def without_unknown(text: str) -> str:

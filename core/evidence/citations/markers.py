@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -198,17 +198,39 @@ def settle_fences(text: str) -> str:
     So the end of a truncated text is not code.
     """
     lines = text.split("\n")
-    while True:
-        fence = ""
-        opened = 0
-        for number, line in enumerate(lines):
-            after = fence_after(fence, line)
-            if after and not fence:
-                opened = number
-            fence = after
-        if not fence:
-            return "\n".join(lines)
-        lines[opened] = lines[opened].replace("```", "").replace("~~~", "").strip("`~ ")
+    later_closings = _longest_later_closings(lines)
+    fence = ""
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        after = fence_after(fence, line)
+        is_opened = bool(after) and not fence
+        if is_opened and not any(mark.startswith(after) for mark in later_closings[number]):
+            # What is left of the line may open a fence, too.
+            lines[number] = line.replace("```", "").replace("~~~", "").strip("`~ ")
+            continue
+        fence = after
+        number += 1
+    return "\n".join(lines)
+
+
+def _longest_later_closings(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Return for each line the longest marks on later lines that may close a fence, of backticks
+    and of tildes."""
+    longest = list[tuple[str, str]]()
+    backticks = tildes = ""
+    for line in reversed(lines):
+        longest.append((backticks, tildes))
+        closing = _FENCE_CLOSING.fullmatch(line)
+        if closing is None:
+            continue
+        mark = closing[1]
+        if mark.startswith("`"):
+            backticks = max(backticks, mark)
+        else:
+            tildes = max(tildes, mark)
+    longest.reverse()
+    return longest
 
 
 class _Undecided(Exception):

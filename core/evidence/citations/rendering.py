@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
@@ -39,7 +40,7 @@ _CLASHES = {"][", "](", "!["}
 _FIRST_IN_BLOCK = re.compile(rf"{BEFORE_BLOCK}\[\d+\]")
 """A number in brackets that a following colon would turn into a link definition."""
 _DEFINES = re.compile(
-    rf"^({BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*(?:\n[ \t>]*)?\S*\Z)", re.MULTILINE
+    rf"^({BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*+(?:\n[ \t>]*+)?\S*+\Z)", re.MULTILINE
 )
 """The start of a link definition that would take the following number as its target."""
 _BRACKETS = str.maketrans("【［】］", "[[]]")
@@ -93,23 +94,37 @@ def plain_citations(text: str) -> str:
 
     Markdown then links it to the number's definition.
     """
-    plain = ""
+    ended = list[str]()
+    line = list[str]()
+    citations = 0
     was_marker = False
+    last = ""
     for part in scan(text):
-        line_start = plain.rfind("\n") + 1
         is_marker = isinstance(part, Marker)
         words = bracketed(part) if isinstance(part, Marker) else part
-        if is_marker:
-            start = plain.rfind("\n", 0, max(line_start - 1, 0)) + 1
-            plain = plain[:start] + _DEFINES.sub(r"\1\\:", plain[start:])
-        if (is_marker or was_marker) and plain[-1:] + words[:1] in _CLASHES:
+        if is_marker and not citations:
+            # Only the first citation of a line can be the target of a definition, in its line or
+            # in the one above.
+            above = ended.pop() if ended else ""
+            before = _DEFINES.sub(r"\1\\:", above + "".join(line))
+            above, line_break, before = before.rpartition("\n")
+            ended.append(above + line_break)
+            line = [before]
+        if (is_marker or was_marker) and last + words[:1] in _CLASHES:
             words = f" {words}"
-        is_after = was_marker and words.startswith(":")
-        if is_after and _FIRST_IN_BLOCK.fullmatch(plain, line_start):
+        is_after = was_marker and citations == 1 and words.startswith(":")
+        if is_after and _FIRST_IN_BLOCK.fullmatch("".join(line)):
             words = f"\\{words}"
-        plain += words
+        line.append(words)
+        last = words[-1:] or last
         was_marker = is_marker
-    return plain
+        if is_marker:
+            citations += 1
+        elif words.endswith("\n"):
+            ended.append("".join(line))
+            line = []
+            citations = 0
+    return "".join([*ended, *line])
 
 
 def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = None) -> str:
@@ -197,22 +212,27 @@ def with_marks(
     superseded or not in force. Citations of unknown sources (`[0]`) are removed, and the result is
     sanitized.
     """
-    marked = ""
-    done = 0
+    pieces = list[str]()
+    length = done = 0
     moved = list[ClaimCheck]()
 
+    def add(words: str) -> None:
+        nonlocal length
+        pieces.append(words)
+        length += len(words)
+
     def copy_to(end: int) -> None:
-        nonlocal marked, done
-        marked += without_unknown(text[done:end])
+        nonlocal done
+        add(without_unknown(text[done:end]))
         done = end
 
-    notes = _notes_below_tables(text, labels, sources)
+    notes = deque(_notes_below_tables(text, labels, sources))
     for claim in claims:
         while notes and notes[0].start <= claim.start:
             copy_to(notes[0].start)
-            marked += notes.pop(0).words
+            add(notes.popleft().words)
         copy_to(claim.start)
-        start = len(marked)
+        start = length
         words = text[claim.start : claim.end]
         if words.endswith("|"):
             # In a table row, the mark is appended to the last cell.
@@ -221,22 +241,22 @@ def with_marks(
         copy_to(words_end)
         is_marked = claim.verdict == "unsupported"
         if is_marked:
-            marked += f" *({labels.not_verified})*"
+            add(f" *({labels.not_verified})*")
             if text[words_end : words_end + 1].isalnum():
                 # Without a space, the stars would not be emphasis.
-                marked += " "
-        end = len(marked) + claim.end - words_end
+                add(" ")
+        end = length + claim.end - words_end
         update = {"start": start, "end": end, "is_marked": is_marked}
         moved.append(claim.model_copy(update=update))
     for note in notes:
         copy_to(note.start)
-        marked += note.words
+        add(note.words)
     copy_to(len(text))
 
     inert_starts = list[int]()
     for claim in moved:
         inert_starts += [claim.start, claim.end]
-    inert = sanitized_at(marked, inert_starts)
+    inert = sanitized_at("".join(pieces), inert_starts)
     placed = list[ClaimCheck]()
     starts = inert.positions[::2]
     ends = inert.positions[1::2]
@@ -273,8 +293,10 @@ def read_body(document: str) -> str:
             endings.add(f"## {heading}")
         tables.append(re.escape(labels.contradictions))
     headings = list(_SECTION.finditer(document))
+    end = len(document)
     while headings and headings[-1].group() in endings:
-        document = document[: headings.pop().start()]
+        end = headings.pop().start()
+    document = document[:end]
     contradictions = rf"(?m)^## (?:{'|'.join(tables)})\n\n(?:\|.*(?:\n|$))+\n?"
     return re.sub(contradictions, "", document).strip()
 

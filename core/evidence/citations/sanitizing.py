@@ -8,11 +8,12 @@ Removed markup may expose other markup, so this is repeated until a parse finds 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cache
 from itertools import accumulate
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, autolink, backtick, html_inline, image, link
@@ -20,12 +21,15 @@ from markdown_it.token import Token
 
 from .citing import Edit, with_edits
 
-EMAIL_SIGN = r"(?<=[\w.+;-])(?:\\?@|&(?:#0*64|#x0*40|commat);)(?=[\w&\\][^\s@]*[.&])"
+EMAIL_SIGN = r"(?<=[\w.+;-])(?:\\?@|&(?:#0*64|#x0*40|commat);)(?=[\w&\\][^\s@.&]*+[.&])"
 """Pattern of the @ of an e-mail address, which GitHub turns into a link unless it is in code."""
 _DEEPEST = 100
 """Maximum depth of nested blocks."""
 _MOST_ROUNDS = 40
 """Maximum number of times that a text is rewritten; then all of it becomes code."""
+_STEPS_PER_CHARACTER = 10
+"""Maximum number of steps per character of a text in which its brackets are matched; each unclosed
+bracket takes as many as tokens follow it, and ordinary text takes less than one."""
 _NO_LINKS: Mapping[str, str] = MappingProxyType({})
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SUSPECT = re.compile(r"[<@&]|\][(\[:]|!\[|//|www\.|\\href", re.IGNORECASE)
@@ -36,11 +40,14 @@ _BARE = re.compile(
     rf"(?P<sign>{EMAIL_SIGN})|(?P<command>(?<!\\)\\+href\b)"
     # Only GitHub's parser makes links around citations, and links with unbalanced brackets.
     r"|(?<!\\):(?=//)|(?<![:\w/\\])/(?=/[\w\[])|(?<=www)\."
-    r"|(?<=\])\((?=\s*(?:<|[^\s<]*\s*[)\"'(]))|^[ \t]*\[(?=\^[^\]\n]+\]:|[^\]]+\]:\s*\S*[()])",
+    r"|(?<=\])\((?=\s*+(?:<|[^\s<)\"'(]*+\s*+[)\"'(]))|^[ \t]*+(?P<definition>\[)",
     re.IGNORECASE | re.MULTILINE,
 )
 """Links and footnotes of Markdown dialects; escaping the last character turns most of them into
-text."""
+text. A bracket at the start of a line is one only if it begins a definition (`_Definitions`)."""
+_NOTE = re.compile(r"\^[^\]\n]+\]:")
+_DEFINED = re.compile(r"\]:\s*+[^\s()]*+[()]")
+"""The end of a label, with an address that has brackets."""
 _Rule = Callable[[StateInline, bool], bool]
 _RULES: Mapping[str, _Rule] = {
     "autolink": autolink,
@@ -60,7 +67,8 @@ class Sanitized(NamedTuple):
 
 
 class _Unreadable(Exception):
-    """The text is nested too deeply, or what the parser found cannot be located in it."""
+    """The text is nested too deeply, its brackets take too long to parse, or what the parser found
+    cannot be located in it."""
 
 
 def sanitized(markdown: str, links: Mapping[str, str] = _NO_LINKS) -> str:
@@ -108,9 +116,31 @@ def _parsers() -> tuple[MarkdownIt, ...]:
     line are code."""
     parsers = (commonmark("table", "strikethrough"), commonmark())
     for parser in parsers:
+        _limit_steps(parser)
         for name, rule in _RULES.items():
             parser.inline.ruler.at(name, _with_span(rule))
     return parsers
+
+
+def _limit_steps(parser: MarkdownIt) -> None:
+    """Have a parser raise `_Unreadable` if a text takes too many steps (`_STEPS_PER_CHARACTER`)."""
+    parse = parser.inline.parse
+    skip = parser.inline.skipToken
+
+    def limited_parse(
+        src: str, md: MarkdownIt, env: MutableMapping[str, Any], tokens: list[Token]
+    ) -> list[Token]:
+        env["steps"] = env.get("steps", 0) + _STEPS_PER_CHARACTER * len(src)
+        return parse(src, md, env, tokens)
+
+    def limited_skip(state: StateInline) -> None:
+        state.env["steps"] -= 1
+        if state.env["steps"] < 0:
+            raise _Unreadable
+        skip(state)
+
+    parser.inline.parse = limited_parse  # type: ignore[method-assign]
+    parser.inline.skipToken = limited_skip  # type: ignore[method-assign]
 
 
 def _with_span(rule: _Rule) -> _Rule:
@@ -140,15 +170,20 @@ def _with_span(rule: _Rule) -> _Rule:
 def _changed(text: str, positions: Sequence[int], edits: Sequence[Edit]) -> Sanitized:
     """Return a text with these edits, and the new offsets of `positions`."""
 
-    def moved(position: int) -> int:
-        shift = 0
-        for edit in edits:
-            if edit.start < position:
-                replaced = min(edit.end, position) - edit.start
-                shift += len(edit.words) - replaced
-        return position + shift
+    ordered = sorted(edits)
+    starts = [edit.start for edit in ordered]
+    growths = (len(edit.words) - (edit.end - edit.start) for edit in ordered)
+    shifts = [0, *accumulate(growths)]
 
-    return Sanitized(with_edits(text, edits), tuple(map(moved, positions)))
+    def moved(position: int) -> int:
+        before = bisect_left(starts, position)
+        new = position + shifts[before]
+        if before:
+            # Only the last edit that begins before the position may end behind it.
+            new += max(0, ordered[before - 1].end - position)
+        return new
+
+    return Sanitized(with_edits(text, ordered), tuple(map(moved, positions)))
 
 
 def _first_edits(text: str, links: Mapping[str, str]) -> list[Edit]:
@@ -183,8 +218,11 @@ def _edits(text: str, parser: MarkdownIt, links: Mapping[str, str]) -> list[Edit
             edits.append(_escape(text.index("[", starts[first])))
         elif token.type == "inline":
             inner = list(_inline_edits(token, links))
-            if inner or before in ("th_open", "td_open"):
-                positions = _positions(token.content, lines, first, starts, cursors)
+            is_cell = before in ("th_open", "td_open")
+            if inner or is_cell:
+                positions = _positions(
+                    token.content, lines, first, starts, cursors, is_cell=is_cell
+                )
                 for edit in inner:
                     start = positions[edit.start]
                     end = start
@@ -205,7 +243,7 @@ def _inline_edits(block: Token, links: Mapping[str, str]) -> Iterator[Edit]:
 
     Offsets refer to that text, without the markup of the block.
     """
-    left = block.content
+    left = list(block.content)
     for token in block.children or ():
         if "span" not in token.meta:
             continue
@@ -214,7 +252,7 @@ def _inline_edits(block: Token, links: Mapping[str, str]) -> Iterator[Edit]:
             yield _escape(start)
         elif token.type in ("image", "link_open"):
             opening = "![" if token.type == "image" else "["
-            text = left[start:end]
+            text = "".join(left[start:end])
             is_citation = False
             if token.type == "link_open" and text[:1] + text[-1:] == "[]":
                 is_citation = links.get(text[1:-1]) == token.attrs["href"]
@@ -222,15 +260,37 @@ def _inline_edits(block: Token, links: Mapping[str, str]) -> Iterator[Edit]:
                 yield Edit(start, start + len(opening), "")
                 yield Edit(words_end, end, "")
                 start = words_end
-        blank = " " * (end - start)
-        left = f"{left[:start]}{blank}{left[end:]}"
-    ticks = "`" * (1 + _longest_run(left))
-    for found in _BARE.finditer(left):
+        left[start:end] = " " * (end - start)
+    bare = "".join(left)
+    ticks = "`" * (1 + _longest_run(bare))
+    definitions = _Definitions(bare)
+    for found in _BARE.finditer(bare):
         if found["sign"] or found["command"]:
             sign = found["command"] or "@"
             yield Edit(found.start(), found.end(), f"{ticks}{sign}{ticks}")
-        else:
+        elif not found["definition"] or definitions.has(found.end()):
             yield _escape(found.end() - 1)
+
+
+class _Definitions:
+    """The definitions of footnotes and links in a text; must be asked for in text order."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._label_end = 0
+        """Offset of the next closing bracket; -1 if there is none."""
+        self._has_address = False
+        """Whether an address with brackets follows it, of which only GitHub's parser makes a
+        link."""
+
+    def has(self, start: int) -> bool:
+        """Whether a definition begins with the opening bracket before an offset."""
+        if _NOTE.match(self._text, start):
+            return True
+        if 0 <= self._label_end < start:
+            self._label_end = self._text.find("]", start)
+            self._has_address = _DEFINED.match(self._text, self._label_end) is not None
+        return self._has_address and self._label_end > start
 
 
 def _positions(
@@ -239,8 +299,10 @@ def _positions(
     first: int,
     starts: Sequence[int],
     cursors: dict[int, int],
+    *,
+    is_cell: bool,
 ) -> list[int]:
-    """Return the offset of each character of a block's text.
+    """Return the offset of each character of a block's text; `is_cell`: the block is a table cell.
 
     `cursors` says how far each line was searched.
     """
@@ -249,12 +311,11 @@ def _positions(
         line = lines[number]
         bare = words.strip()
         # In a table cell, the backslash of an escaped bar is not part of the text.
-        pattern = re.escape(bare).replace(r"\|", r"\\?\|")
-        found = re.compile(pattern).search(line, cursors.get(number, 0))
-        if not found:
+        written = bare.replace("|", "\\|") if is_cell else bare
+        column = line.find(written, cursors.get(number, 0))
+        if column < 0:
             raise _Unreadable
-        cursors[number] = found.end()
-        column = found.start()
+        cursors[number] = column + len(written)
         margin = len(words) - len(words.lstrip())
         positions += [starts[number] + column] * margin
         for character in bare:

@@ -30,14 +30,14 @@ UNSPACED_ENDS = "。！？।॥။។"
 """Sentence ends of scripts that may omit the space after them."""
 CLOSING_QUOTES = "\"'”’»)]"
 """Quotation marks and brackets that may follow a sentence end."""
-_HEADING_LINE = re.compile(r"\s{0,3}#{1,6}\s+(?P<words>.*?)\s*#*\s*$")
 _NO_PROSE = re.compile(r"\s*(?:[>|]|#{1,6}\s|(?:(?:[-*+]|\d+[.)])\s+)?\[\d+\])")
 _CODE = re.compile(r"`+[^`\n]*`+")
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+")
 _LINK = re.compile(r"!?\[[^\[\]\n]*\]\([^()\n]*\)")
-_QUOTE = re.compile(
-    r"[“”„\"][^“”„\"\n]*[“”\"]|«[^«»\n]*»|»[^«»\n]*«|「[^」\n]*」|『[^』\n]*』|《[^》\n]*》"
-)
+_QUOTE = re.compile(r"[“”„\"][^“”„\"]*+[“”\"]|«[^«»]*+»|»[^«»]*+«")
+_QUOTE_OPENING = re.compile(r"[“”„\"«»「『《]")
+_EAST_ASIAN_QUOTES = {"「": "」", "『": "』", "《": "》"}
+"""Quotation marks within which others of their kind may be opened, by the opening one."""
 _SYMBOL = re.compile(r"\b\w*\d\w*\b|\b\w+[A-Z]\w*\b")
 _INNER_WORD = re.compile(r"(?<=[\w,;:]\s)[^\W\d_][\w’'-]*")
 _CLOSERS = r"[\"'”’»)\]」』*_]*"
@@ -120,18 +120,31 @@ class Section(NamedTuple):
 
 def sections_of(markdown: str) -> list[Section]:
     """Split a text before each of its headings; blank sections are left out."""
-    sections = [Section(0, "", "")]
+    starts = [0]
+    headings = [""]
     start = 0
     lines = re.split(r"(?<=\n)", markdown)
     are_code = code_lines(settle_fences(markdown).split("\n"))
     for line, is_code in zip(lines, are_code, strict=True):
-        heading = None if is_code else _HEADING_LINE.match(line)
-        if heading:
-            sections.append(Section(start, line, heading["words"]))
-        else:
-            sections[-1] = sections[-1]._replace(text=sections[-1].text + line)
+        heading = None if is_code else _heading_of(line)
+        if heading is not None:
+            starts.append(start)
+            headings.append(heading)
         start += len(line)
-    return [section for section in sections if section.text.strip()]
+    sections = list[Section]()
+    for (first, last), heading in zip(pairwise([*starts, start]), headings, strict=True):
+        text = markdown[first:last]
+        if text.strip():
+            sections.append(Section(first, text, heading))
+    return sections
+
+
+def _heading_of(line: str) -> str | None:
+    """Return the words of a heading without its marks; None if a line is no heading."""
+    mark = _HEADING_MARK.match(line)
+    if mark is None:
+        return None
+    return line[mark.end() :].strip().rstrip("#").rstrip()
 
 
 def paragraphs_of(section: Section) -> Iterator[Section]:
@@ -139,7 +152,7 @@ def paragraphs_of(section: Section) -> Iterator[Section]:
 
     Each has the section's heading.
     """
-    for match in re.finditer(r"(?:[^\n]*\S[^\n]*(?:\n|$))+", section.text):
+    for match in re.finditer(r"(?m)^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))+", section.text):
         yield Section(section.start + match.start(), match[0], section.heading)
 
 
@@ -154,10 +167,34 @@ def prose_of(markdown: str) -> str:
         if is_code or _NO_PROSE.match(line):
             continue
         plain = line
-        for pattern in (_CODE, _LINK, _ADDRESS, _QUOTE):
+        for pattern in (_CODE, _LINK, _ADDRESS):
             plain = pattern.sub(" ", plain)
-        prose.append(replace_markers(plain, " "))
+        prose.append(replace_markers(_without_quotations(plain), " "))
     return "\n".join(prose).strip()
+
+
+def _without_quotations(line: str) -> str:
+    """Return a line with a space in place of each quotation."""
+    kept = list[str]()
+    done = 0
+    unclosed = set[str]()
+    for opening in _QUOTE_OPENING.finditer(line):
+        sign = opening.group()
+        start = opening.start()
+        # No sign of a kind is searched again once none closes it.
+        if start < done or sign in unclosed:
+            continue
+        if sign in _EAST_ASIAN_QUOTES:
+            end = line.find(_EAST_ASIAN_QUOTES[sign], start) + 1
+            if not end:
+                unclosed.add(sign)
+        else:
+            quotation = _QUOTE.match(line, start)
+            end = quotation.end() if quotation else 0
+        if end:
+            kept += [line[done:start], " "]
+            done = end
+    return "".join([*kept, line[done:]])
 
 
 def without_names(prose: str) -> str:
@@ -224,14 +261,18 @@ def _sentences_in(line: str) -> Iterator[Sentence]:
     ends: Iterable[int] = ()
     if not is_whole:
         ends = _ends(plain)
+    following = 0
     for start, end in _trimmed_spans(line, ends):
         words = ""
         if not is_whole:
             words = _CITED.sub("", " ".join(plain[start:end].split()))
             words = " ".join(LINE_MARK.sub("", words).split())
         numbers = list[int]()
-        for offset, marker in markers:
-            if start <= offset < end:
+        # Markers and sentences are both in order.
+        while following < len(markers) and markers[following][0] < end:
+            offset, marker = markers[following]
+            following += 1
+            if offset >= start:
                 numbers += marker.numbers
         yield Sentence(line[start:end], words, tuple(dict.fromkeys(numbers)), start)
 
