@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
+from ..core.concurrency import in_pieces, in_turn
 from ..core.dialogue.conversation import safe_text
 from ..core.errors import ReportUnreadable
 from ..core.evidence.checking.proof import Known, not_stated
@@ -61,9 +62,24 @@ StatementOutcome = Literal[
 contradict the statement. `no source`: it cites no existing source. `numbers found`, `numbers not
 found`: without a model, only its numbers and quotations were looked up in the sources.
 """
+MOST_CHARACTERS = 500_000
+"""Maximum length of a report from elsewhere, in characters of Markdown."""
+MOST_STATEMENTS = 2_000
+"""Maximum number of statements of a report from elsewhere; long reports have 300 to 500."""
 _WRONG = ("contradicted", "not in the source", "numbers not found")
 _FORMATS: Mapping[str, CheckFormat] = {".html": "html", ".htm": "html", ".json": "json"}
 """Output format by the suffix of the output file; otherwise Markdown."""
+
+
+class ReportFile(NamedTuple):
+    """A report from elsewhere, as it was read from a file."""
+
+    text: str
+    """Markdown without the source list, with all citations as `[n]`."""
+    targets: Mapping[int, Target]
+    """The cited sources, by number."""
+    statements: Sequence[ReportUnit]
+    """What is checked, in the order of the text; the keys of sources are their numbers."""
 
 
 class SourceDocument(NamedTuple):
@@ -183,8 +199,42 @@ async def check_file(
     account: Pages | None = None,
     request: str = "",
 ) -> CheckedFile:
-    """Check a report in Markdown, HTML or Word, depending on the suffix of its file `name`; raises
-    `ReportUnreadable`, and `QuestionRefused` for a `request` that is too long.
+    """Check a report in Markdown, HTML or Word, depending on the suffix of its file `name`: see
+    `read_report` and `check_read`."""
+    report = await read_report(data, name, context)
+    return await check_read(report, context, on_notice, account, request)
+
+
+async def read_report(data: bytes, name: str, context: Context) -> ReportFile:
+    """Read a report in Markdown, HTML or Word, depending on the suffix of its file `name`; raises
+    `ReportUnreadable`, also for one that is too long."""
+    markdown = await asyncio.to_thread(_markdown_of, data, name, context)
+    if len(markdown) > MOST_CHARACTERS:
+        raise ReportUnreadable(
+            f"{name}: the report has {len(markdown)} characters; at most {MOST_CHARACTERS} are "
+            "checked. Check its parts one by one."
+        )
+    foreign = await in_turn(read_foreign, markdown)
+    if not foreign.text:
+        raise ReportUnreadable(f"{name}: the file contains no text.")
+    keys = {number: str(number) for number in foreign.targets}
+    statements = await in_turn(report_units, foreign.text, keys)
+    if len(statements) > MOST_STATEMENTS:
+        raise ReportUnreadable(
+            f"{name}: the report has {len(statements)} statements; at most {MOST_STATEMENTS} are "
+            "checked. Check its parts one by one."
+        )
+    return ReportFile(foreign.text, foreign.targets, statements)
+
+
+async def check_read(
+    report: ReportFile,
+    context: Context,
+    on_notice: Callable[[str], None] = say,
+    account: Pages | None = None,
+    request: str = "",
+) -> CheckedFile:
+    """Check a report that was read; raises `QuestionRefused` for a `request` that is too long.
 
     `on_notice` receives lines on the progress and warnings; the costs are added to the user's
     `account`, if given. `request` is what the report was asked for, empty if unknown.
@@ -196,30 +246,29 @@ async def check_file(
         on_notice(
             "Note: without a language model (--model), only numbers and quotations are looked up."
         )
-    foreign = await asyncio.to_thread(lambda: read_foreign(_markdown_of(data, name, context)))
-    if not foreign.text:
-        raise ReportUnreadable(f"{name}: the file contains no text.")
-    run = await asyncio.to_thread(run_for_check, foreign.text, context, asked)
-    named = await asyncio.to_thread(_named_sources, foreign.targets, context)
+    run = await in_turn(run_for_check, report.text, context, asked)
+    named = await asyncio.to_thread(_named_sources, report.targets, context)
     on_notice(f"reading {counted(len(named), 'source')}")
     keys = {number: source.key for number, source in named.items()}
     sources = {source.key: source for source in named.values()}
     read_sources = current_texts(context, run, on_notice)
-    check = await begin_check(foreign.text, keys, sources, read_sources, run, context, asked)
-    report = await check.report(account)
-    units = await asyncio.to_thread(report_units, foreign.text, keys)
+    check = await begin_check(report.text, keys, sources, read_sources, run, context, asked)
+    checked = await check.report(account)
     known = {key: _known(reading) for key, reading in check.readings.items()}
-    statements = list[CheckedStatement]()
-    for unit, verdict in zip(units, report.verdicts, strict=True):
-        if verdict.shown == "reasoning":
-            continue
+
+    def statement(pair: tuple[ReportUnit, UnitVerdict]) -> CheckedStatement:
+        unit, verdict = pair
         outcome = _outcome(unit, verdict, sources=known, is_judged=is_judged)
         cited = tuple(map(int, unit.sources))
-        statements.append(
-            CheckedStatement(
-                verdict.text, outcome, cited, verdict.words, verdict.after, verdict.reason
-            )
+        return CheckedStatement(
+            verdict.text, outcome, cited, verdict.words, verdict.after, verdict.reason
         )
+
+    stated = list[tuple[ReportUnit, UnitVerdict]]()
+    for unit, verdict in zip(report.statements, checked.verdicts, strict=True):
+        if verdict.shown != "reasoning":
+            stated.append((unit, verdict))
+    statements = await in_pieces(statement, stated)
     read = list[Source]()
     unread = dict[int, str]()
     for key in keys.values():
@@ -227,7 +276,7 @@ async def check_file(
         read.append(reading.source)
         if not reading.texts:
             unread[reading.source.number] = reading.reason
-    return CheckedFile(report, run.language_code, statements, read, unread)
+    return CheckedFile(checked, run.language_code, statements, read, unread)
 
 
 def _markdown_of(data: bytes, name: str, context: Context) -> str:

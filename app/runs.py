@@ -19,6 +19,7 @@ from pydantic import BaseModel
 
 from ..core.dialogue.conversation import (
     Conversation,
+    check_query,
     check_question,
     mark_of,
     question_line,
@@ -438,7 +439,9 @@ class RunBook(NamedTuple):
         return await source_texts(stored.state.sources, report.sources, pages)
 
     async def search(self, words: str, most: int = 10) -> list[ReadPage]:
-        """Return at most `most` pages that the user's finished runs have read, best first."""
+        """Return at most `most` pages that the user's finished runs have read, best first; raises
+        `QuestionRefused` if there are too many words."""
+        check_query(words)
         pages = Pages(self.database.store, "", self.user)
         read = EarlierPages(pages, self._context({}))
         return await read.search([words], most, lambda _: True)

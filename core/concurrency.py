@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Hashable, Iterable
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
+Item = TypeVar("Item")
 Value = TypeVar("Value")
 LoopValue = TypeVar("LoopValue")
 _IDLE_SECONDS = 10.0
 """Idle seconds before a thread ends; starting a thread costs more than most of the work it runs."""
+_PIECE_SECONDS = 0.1
+"""Seconds after which a piece of work (`in_pieces`) ends."""
 Arguments = ParamSpec("Arguments")
 
 
@@ -103,6 +107,7 @@ class Threads:
 
 
 _all_work = Threads("work", 64)
+_long_work = Threads("long work", 1)
 
 
 async def in_thread(
@@ -110,6 +115,37 @@ async def in_thread(
 ) -> Value:
     """Run the work in a daemon thread; returns its result or raises its error."""
     return await _all_work.run(work, *args, **kwargs)
+
+
+async def in_turn(
+    work: Callable[Arguments, Value], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> Value:
+    """Run the work, which takes seconds of CPU, in a thread with all other such work of the
+    process, one after another; returns its result or raises its error."""
+    return await _long_work.run(work, *args, **kwargs)
+
+
+async def in_pieces(work: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
+    """Return the results of the work on all items, in order, computed in a thread in pieces of
+    about `_PIECE_SECONDS`; if the caller is cancelled, no further piece begins."""
+    remaining = iter(items)
+    results = list[Value]()
+    while True:
+        piece = await asyncio.to_thread(_next_piece, work, remaining)
+        if not piece:
+            return results
+        results += piece
+
+
+def _next_piece(work: Callable[[Item], Value], remaining: Iterator[Item]) -> list[Value]:
+    """Return the results of the work on the next items."""
+    end = time.monotonic() + _PIECE_SECONDS
+    results = list[Value]()
+    for item in remaining:
+        results.append(work(item))
+        if time.monotonic() > end:
+            break
+    return results
 
 
 _slots = PerLoop(WeakValueDictionary[str, asyncio.Semaphore])

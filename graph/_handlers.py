@@ -5,6 +5,7 @@ A branch continues with its results so far, and the run without a failed branch.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -110,16 +111,15 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
     run = run.model_copy(
         update={"notices": (*run.notices, notice), "status": "completed_with_gaps"}
     )
-    report = unchecked(draft)
+    report = await asyncio.to_thread(unchecked, draft)
     state = replace(state, run=run, report=report)
     delivery = Delivery(
         state, settings_of(get_runtime(Context)), Pages.of_node(get_store(), run.id)
     )
     Emitter.of_node(run.id).emit(*delivery.end_packets(was_checked=True))
     progress = state.progress.model_copy(update={"turn": state.progress.turn + 1})
-    update = StateUpdate(
-        messages=delivery.report_messages(), run=run, report=report, progress=progress
-    )
+    messages = await asyncio.to_thread(delivery.report_messages)
+    update = StateUpdate(messages=messages, run=run, report=report, progress=progress)
     return Command(update=update, goto=END)
 
 

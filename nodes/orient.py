@@ -11,7 +11,7 @@ from ..core.records.report import Brief
 from ..core.records.research import Action
 from ..core.records.sources import Source
 from ..state import ResearchState, StateUpdate
-from ..tools.tool import QUERY_CHARACTERS, Outcome
+from ..tools.tool import WEB_QUERY_CHARACTERS, Outcome
 from ..tools.use import keep
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -37,7 +37,7 @@ async def orient(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     outcomes = list[Outcome]()
     actions = list[Action]()
     async with turn.paid():
-        queries = [question_line(run.question)[:QUERY_CHARACTERS]]
+        queries = [question_line(run.question)[:WEB_QUERY_CHARACTERS]]
         for tab, name in enumerate(_searches(turn), 1):
             outcome, action = await turn.use(name, queries, f"orient-{tab}", tab)
             outcomes.append(outcome)

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from ..core.concurrency import gather_or_cancel
+from ..core.dialogue.conversation import QUERY_CHARACTERS
 from ..core.evidence.text.similarity import distinct, grouped, interleave
 from ..core.library.earlier import EarlierPages, ReadPage
 from ..core.library.library import Library
@@ -25,7 +26,16 @@ from ._web_search import EngineResponse, answer_of, failures
 from .engine import Found, SearchEngine, allowed_results, hit_of
 from .results import JOINT, shortened
 from .run_engines import choose_engines
-from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take, unread_words
+from .tool import (
+    Hit,
+    Lines,
+    Outcome,
+    ToolContext,
+    cut_query,
+    queries_of,
+    take,
+    unread_words,
+)
 
 _WINDOW_SHARE = 8
 """All documents are read whole if they fill at most 1 / `_WINDOW_SHARE` of the researcher model's
@@ -70,7 +80,8 @@ class InternalSearch:
         checked = InternalSearchArguments.model_validate(arguments, from_attributes=True)
         meter = self._tool_context.meter
         limits = {"max_queries": self._limits.max_queries, "max_searches": meter.most_searches}
-        asked = queries_of(self.name, checked.queries)
+        given = [cut_query(query, QUERY_CHARACTERS) for query in checked.queries]
+        asked = queries_of(self.name, given)
         queries, left_out = take(asked, limits, "queries were searched")
         in_library: list[str] = []
         if self._context.docs or self._context.earlier or not self._engines:
@@ -89,6 +100,8 @@ class InternalSearch:
         hits = tuple(interleave([of_library, retrieved]))[: self._limits.max_results] + read.hits
         broken, replaced = failures(answers)
         problems = [*left_out, *broken, *replaced]
+        if any(len(query) > QUERY_CHARACTERS for query in checked.queries):
+            problems.insert(0, f"Queries were cut to {QUERY_CHARACTERS} characters.")
         if not hits:
             problems.append(
                 f"Nothing in the documents matches {_quoted(queries)}; try other words, or fewer "

@@ -21,7 +21,17 @@ from .engine import EngineFailed, Found, SearchEngine, allowed_results, hit_of
 from .redaction import Redacted, redact
 from .results import shortened
 from .run_engines import search_engine
-from .tool import QUERY_CHARACTERS, Hit, Lines, Outcome, ToolContext, ToolFailed, queries_of, take
+from .tool import (
+    WEB_QUERY_CHARACTERS,
+    Hit,
+    Lines,
+    Outcome,
+    ToolContext,
+    ToolFailed,
+    cut_query,
+    queries_of,
+    take,
+)
 
 # Ends of sentences for the model on words that were not sent, and on results that are not shown.
 _ONLY_PRIVATE = "stand only in the user's documents, whose words are not sent to search engines"
@@ -87,7 +97,7 @@ class WebSearch:
         """Search for each query and interleave the results; raises `ToolFailed` if no query may be
         sent."""
         given = WebSearchArguments.model_validate(arguments, from_attributes=True).queries
-        asked = queries_of(self.name, [_cut(query, QUERY_CHARACTERS) for query in given])
+        asked = queries_of(self.name, [cut_query(query, WEB_QUERY_CHARACTERS) for query in given])
         most = self._tool_context.meter.most_searches
         engines = self._engines[:most]
         limits = {
@@ -109,8 +119,8 @@ class WebSearch:
         answers = list(chain.from_iterable(by_query))
         hits = await self._hits(queries, answers)
         problems = list(dropped)
-        if any(len(query) > QUERY_CHARACTERS for query in given):
-            problems.append(f"Queries were cut to {QUERY_CHARACTERS} characters.")
+        if any(len(query) > WEB_QUERY_CHARACTERS for query in given):
+            problems.append(f"Queries were cut to {WEB_QUERY_CHARACTERS} characters.")
         problems += left_out
         not_asked = self._engines[len(engines) :]
         if not_asked:
@@ -184,14 +194,6 @@ class WebSearch:
         if len(lasting) < len(self._engines) + len(self._fallbacks):
             return ""
         return " ".join(lasting.values())
-
-
-def _cut(query: str, longest: int) -> str:
-    """Return the query, cut to `longest` characters at a space, or within the word if it has no
-    spaces."""
-    if len(query) <= longest:
-        return query
-    return query[: longest + 1].rpartition(" ")[0].rstrip() or query[:longest]
 
 
 async def answer_of(

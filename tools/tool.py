@@ -25,8 +25,9 @@ _ACCEPTED = frozenset((
     "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength",
 ))  # fmt: skip
 """Keywords of JSON Schema that all model servers accept, strict ones included."""
-QUERY_CHARACTERS = 400
-"""Maximum characters of a search query; longer ones are cut at a word."""
+WEB_QUERY_CHARACTERS = 400
+"""Maximum characters of a query to web search engines, which accept no longer ones; longer ones are
+cut at a word."""
 _DEEPEST = 8
 """Maximum depth of a schema, since definitions may be recursive."""
 
@@ -299,6 +300,14 @@ def queries_of(tool: str, given: Iterable[str]) -> list[str]:
             f"{tool} needs at least one query with words in it, such as a name or a subject."
         )
     return queries
+
+
+def cut_query(query: str, longest: int) -> str:
+    """Return the query, cut to `longest` characters at a space, or within the word if it has no
+    spaces."""
+    if len(query) <= longest:
+        return query
+    return query[: longest + 1].rpartition(" ")[0].rstrip() or query[:longest]
 
 
 def take(

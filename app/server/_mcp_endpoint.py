@@ -26,7 +26,7 @@ from ..check_file import CheckedFile
 from ..runs import RunBook, StoredRun
 from ..stream import read_packet
 from ..words import GRAPHS, default_strategy
-from ._routes import check_for
+from ._routes import check_for, read_for
 from .auth import opened_books
 from .users import token_in, user_of
 
@@ -148,7 +148,8 @@ class ServedRuns(NamedTuple):
         self, report: bytes, name: str, request: str, on_notice: Callable[[str], None]
     ) -> CheckedFile:
         """See `Runs.check`."""
-        return await check_for(self.user, report, name, request, on_notice)
+        report_file = await read_for(self.user, report, name)
+        return await check_for(self.user, report_file, request, on_notice)
 
     async def _run(
         self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any

@@ -8,7 +8,7 @@ import base64
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph_sdk import get_client
@@ -19,8 +19,22 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ...core.accounts.ledger import Account
-from ...core.dialogue.conversation import attached_to, clean_nested, mark_of, safe_text
-from ...core.errors import DeepResearchError, UnknownThread, UserMistake, log_failure
+from ...core.concurrency import in_turn
+from ...core.dialogue.conversation import (
+    attached_to,
+    check_query,
+    clean_nested,
+    mark_of,
+    safe_text,
+)
+from ...core.errors import (
+    DeepResearchError,
+    QuestionRefused,
+    ReportUnreadable,
+    UnknownThread,
+    UserMistake,
+    log_failure,
+)
 from ...core.events.log import StoredLog
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to
@@ -30,7 +44,7 @@ from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
-from ..check_file import CheckedFile, check_file
+from ..check_file import CheckedFile, ReportFile, check_read, read_report
 from ..exports.formats import FORMATS, export_formats
 from ..runs import RunBook, StoredRun
 from ..words import GRAPHS, EvidenceShown
@@ -87,7 +101,12 @@ async def list_runs(request: Request) -> Response:
     words."""
     book = opened_books[-1]
     user = _user(request)
-    words = request.query_params.get("search", "").casefold().split()
+    search = request.query_params.get("search", "")
+    try:
+        check_query(search)
+    except QuestionRefused as error:
+        raise HTTPException(422, str(error)) from error
+    words = search.casefold().split()
     listed = list[dict[str, Any]]()
     for thread in await book.database.saver.thread_ids():
         if await asyncio.to_thread(owner_of_checkpoints, thread) != user:
@@ -170,33 +189,60 @@ async def check_report(request: Request) -> Response:
     """Check a report and stream events, `notice` for progress, then `checked` or `refused`.
 
     The body is JSON with the `name` of the file, whose suffix determines the format, its content
-    as `base64` and, if known, the `request` that the report answers.
+    as `base64` and, if known, the `request` that the report answers. A report that cannot be read
+    or is too long has status 422.
     """
+    user = _user(request)
+    body = await request.body()
     try:
-        sent = await request.json()
-        name = str(sent["name"])
-        asked = str(sent.get("request") or "")
-        data = base64.b64decode(sent["base64"], validate=True)
-    except (ValueError, TypeError, KeyError):
+        sent = await asyncio.to_thread(_read_sent_report, body)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise HTTPException(422, 'Send {"name": "report.md", "base64": "..."}.') from None
-    if not name.lower().endswith(_REPORT_SUFFIXES):
+    if not sent.name.lower().endswith(_REPORT_SUFFIXES):
+        suffixes = ", ".join(_REPORT_SUFFIXES)
         raise HTTPException(
-            422, f"{name}: a report must be Markdown, HTML or Word ({', '.join(_REPORT_SUFFIXES)})."
+            422, f"{sent.name}: a report must be Markdown, HTML or Word ({suffixes})."
         )
-    return _stream(_check_events(_user(request), data, name, asked))
+    try:
+        report = await read_for(user, sent.data, sent.name)
+    except ReportUnreadable as error:
+        raise HTTPException(422, str(error)) from error
+    return _stream(_check_events(user, report, sent.name, sent.request))
+
+
+class _SentReport(NamedTuple):
+    """The body of a request to check a report."""
+
+    name: str
+    request: str
+    data: bytes
+
+
+def _read_sent_report(body: bytes) -> _SentReport:
+    """Return the body of a request to check a report; raises errors of many kinds for another
+    one."""
+    sent = json.loads(body)
+    data = base64.b64decode(sent["base64"], validate=True)
+    return _SentReport(str(sent["name"]), str(sent.get("request") or ""), data)
+
+
+async def read_for(user: str, data: bytes, name: str) -> ReportFile:
+    """Read a report with a user's settings; see `read_report`."""
+    settings = await asyncio.to_thread(UserSettings().context_of, user)
+    return await read_report(data, name, settings)
 
 
 async def check_for(
-    user: str, report: bytes, name: str, request: str, on_notice: Callable[[str], None]
+    user: str, report: ReportFile, request: str, on_notice: Callable[[str], None]
 ) -> CheckedFile:
     """Check a report with a user's settings, one at a time, and charge the user's account; see
-    `check_file`."""
+    `check_read`."""
     settings = await asyncio.to_thread(UserSettings().context_of, user)
     account = Pages(opened_books[-1].database.store, "", user)
     async with account.lock(f"check of {user}"):
         await Account(account).check(settings)
         settings = settings.model_copy(update={"verify": "check"})
-        return await check_file(report, name, settings, on_notice, account, request)
+        return await check_read(report, settings, on_notice, account, request)
 
 
 async def export_run(request: Request) -> Response:
@@ -439,9 +485,9 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
         await change.wait()
 
 
-async def _check_events(user: str, data: bytes, name: str, asked: str) -> AsyncIterator[str]:
+async def _check_events(user: str, report: ReportFile, name: str, asked: str) -> AsyncIterator[str]:
     notices = asyncio.Queue[str]()
-    check = asyncio.create_task(check_for(user, data, name, asked, notices.put_nowait))
+    check = asyncio.create_task(check_for(user, report, asked, notices.put_nowait))
     check.add_done_callback(lambda _: notices.put_nowait(""))
     try:
         while not check.done():
@@ -453,7 +499,7 @@ async def _check_events(user: str, data: bytes, name: str, asked: str) -> AsyncI
             else:
                 yield _event("notice", {"words": words}) if words else ""
         checked = await check
-        html = await asyncio.to_thread(checked.html, name)
+        html = await in_turn(checked.html, name)
         yield _event("checked", {"summary": checked.summary, "html": html})
     except DeepResearchError as error:
         yield _refusal(error)

@@ -48,6 +48,9 @@ _LONG = 200
 """Length in characters above which a question is shortened to its first sentence in titles."""
 _END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
 """End of the first sentence of a question."""
+QUERY_CHARACTERS = 4_000
+"""Maximum length of a query to documents and to stored runs, in characters; longer ones are
+refused, or cut if a model has sent them."""
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 """Unicode categories of characters that show nothing."""
 
@@ -245,6 +248,15 @@ def check_question(text: str, max_characters: int) -> None:
     fault = _fault_of_text(text, max_characters)
     if fault:
         raise QuestionRefused(fault)
+
+
+def check_query(query: str) -> None:
+    """Raise `QuestionRefused` if the words to search for are too long."""
+    if len(query) > QUERY_CHARACTERS:
+        raise QuestionRefused(
+            f"The query has {len(query)} characters; at most {QUERY_CHARACTERS} are accepted. Use "
+            "a question or a few characteristic words."
+        )
 
 
 def _fault_of_text(text: str, max_characters: int) -> str:

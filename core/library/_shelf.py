@@ -31,6 +31,8 @@ _COMPARED = 100
 """Number of passages from each index to rank together."""
 _SIMILARITY = 0.85
 """Minimum similarity of a word and its replacement; "change" and "charge" are just below it."""
+_LONGEST_REPLACED = 60
+"""Maximum length of a word to replace, in letters; longer ones are no words."""
 _MOST_REPLACEMENTS = 3
 """Maximum number of equally similar words to search for."""
 
@@ -68,7 +70,12 @@ class IndexShelf:
         return frozenset(known)
 
     def replacements(self, word: str) -> list[str]:
-        """Return replacements for a word that occurs nowhere: similar spellings, else its parts."""
+        """Return replacements for a word that occurs nowhere: similar spellings, else its parts.
+
+        A word beyond `_LONGEST_REPLACED` letters has none.
+        """
+        if len(word) > _LONGEST_REPLACED:
+            return []
         similarities = dict[str, float]()
         for reader in self._readers:
             for correction in reader.corrections(word):

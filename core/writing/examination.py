@@ -7,9 +7,11 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
+from ..concurrency import in_pieces
 from ..evidence.checking.calculations import Premise, results_as_premises
 from ..evidence.checking.proof import OtherPremises, ProofPassage, doubt_without_judge, not_stated
 from ..evidence.checking.source_text import words_and_figures
@@ -364,7 +366,7 @@ class Examination:
 
         With `verify="repair"`, have wrong ones corrected and judge those again.
         """
-        draft = self._units()
+        draft = await asyncio.to_thread(self._units)
         if self._context.verify == "repair" and not is_extractive("writer", self._context):
             await self._judge(draft, self._calls_for_draft)
             for number in range(_ROUNDS):
@@ -372,10 +374,12 @@ class Examination:
             await asyncio.to_thread(self._drop_surplus_citations)
         else:
             await self._judge(draft, self._judge_calls_left)
-        verdicts = await asyncio.to_thread(self._verdicts, draft)
+        verdicts = await self._verdicts(draft)
         cited = await asyncio.to_thread(known_citations, self._text, self._sources)
         self._text, self._sources = cited
-        claims = await asyncio.to_thread(self._checks)
+        units = await asyncio.to_thread(self._units)
+        checks = await in_pieces(self._check, units)
+        claims = tuple(check for check in checks if check is not None)
         return Examined(self._text, self._sources, claims, verdicts, self._grade)
 
     def _drop_surplus_citations(self) -> None:
@@ -465,7 +469,7 @@ class Examination:
         """
         if calls < 1 or is_extractive("verifier", self._context):
             return
-        open_units = await asyncio.to_thread(self._open_units, units)
+        open_units = await self._open_units(units)
         self._sent_to_judge.update(map(key_of, open_units))
         if not open_units or self._evidence.is_empty:
             return
@@ -474,11 +478,12 @@ class Examination:
             self._filler.failures += self.notices
         if self._grade == "unsound":
             return
-        report = [unit for unit in report or self._units() if not self._is_known_wrong(unit)]
+        report = report or await asyncio.to_thread(self._units)
+        report = [unit for unit in report if not self._is_known_wrong(unit)]
         judged, made = await judge(open_units, self._evidence, self._filler, calls, report)
         self._judged |= judged
-        await asyncio.to_thread(self._prove, open_units)
-        before = self._doubtful(open_units)
+        await self._prove(open_units)
+        before = await asyncio.to_thread(self._doubtful, open_units)
         doubtful = [unit for unit in open_units if key_of(unit) in before]
         calls_left = calls - made
         again, more = await judge(
@@ -488,7 +493,7 @@ class Examination:
             was_supported = before[key].stated in ("supported", "reasoning")
             self._judged[key] = judgement._replace(was_supported=was_supported)
         self._asked_twice.update(again)
-        await asyncio.to_thread(self._prove, open_units)
+        await self._prove(open_units)
         for key, judgement in self._judged.items():
             if not self._is_decided(key, judgement):
                 self._undecided.add(key)
@@ -496,11 +501,13 @@ class Examination:
             self._judged.pop(key, None)
         self._judge_calls_left -= made + more
 
-    def _open_units(self, units: Iterable[ReportUnit]) -> list[ReportUnit]:
+    async def _open_units(self, units: Iterable[ReportUnit]) -> list[ReportUnit]:
         """Return the units that need a model and were not sent to it yet."""
+        unsent = [unit for unit in units if key_of(unit) not in self._sent_to_judge]
+        are_settled = await in_pieces(self._is_settled, unsent)
         open_units = list[ReportUnit]()
-        for unit in units:
-            if key_of(unit) not in self._sent_to_judge and not self._is_settled(unit):
+        for unit, is_settled in zip(unsent, are_settled, strict=True):
+            if not is_settled:
                 open_units.append(unit)
         return open_units
 
@@ -527,35 +534,36 @@ class Examination:
                 doubtful[key_of(unit)] = judgement
         return doubtful
 
-    def _prove(self, units: Sequence[ReportUnit]) -> None:
+    async def _prove(self, units: Sequence[ReportUnit]) -> None:
         """Prove the judgements on these units, then once more what may rest on them.
 
         A statement is a premise of others only once it is proved itself, so none is proved in a
         circle.
         """
-        current = [*self._units(), *units]
+        current = [*await asyncio.to_thread(self._units), *units]
         waiting = [unit for unit in units if key_of(unit) in self._judged]
         while waiting:
-            premises = self._premises(current)
-            has_new_premise = False
-            for unit in waiting:
-                key = key_of(unit)
-                before = self._judged[key]
-                now = proved(
-                    unit,
-                    before,
-                    self._evidence,
-                    premises,
-                    self._grade or "quotations",
-                    is_final=key in self._asked_twice,
-                )
-                self._judged[key] = now
-                is_new = now.verdict == "supported" != before.verdict
-                if is_new or len(now.calculations) > len(before.calculations):
-                    has_new_premise = True
-            if not has_new_premise:
+            premises = await asyncio.to_thread(self._premises, current)
+            are_new_premises = await in_pieces(partial(self._prove_one, premises), waiting)
+            if not any(are_new_premises):
                 break
             waiting = [unit for unit in current if self._is_unproved(unit)]
+
+    def _prove_one(self, premises: OtherPremises, unit: ReportUnit) -> bool:
+        """Prove the judgement on a unit; return whether it is a new premise for others."""
+        key = key_of(unit)
+        before = self._judged[key]
+        now = proved(
+            unit,
+            before,
+            self._evidence,
+            premises,
+            self._grade or "quotations",
+            is_final=key in self._asked_twice,
+        )
+        self._judged[key] = now
+        is_new = now.verdict == "supported" != before.verdict
+        return is_new or len(now.calculations) > len(before.calculations)
 
     def _is_known_wrong(self, unit: ReportUnit) -> bool:
         judgement = self._judged.get(key_of(unit))
@@ -571,18 +579,9 @@ class Examination:
             return True
         return any(self._verifier.is_quoted(unit, key) for key in unit.sources)
 
-    def _checks(self) -> tuple[ClaimCheck, ...]:
-        """Return the checks of all units that need a source."""
-        checks = list[ClaimCheck]()
-        for unit in self._units():
-            check = self._check(unit)
-            if check is not None:
-                checks.append(check)
-        return tuple(checks)
-
-    def _verdicts(self, draft: Sequence[ReportUnit]) -> tuple[UnitVerdict, ...]:
+    async def _verdicts(self, draft: Sequence[ReportUnit]) -> tuple[UnitVerdict, ...]:
         """Return the outcome for each unit of the draft."""
-        units = self._units()
+        units = await asyncio.to_thread(self._units)
         current: dict[UnitKey, ReportUnit] = {}
         # A cell keeps its words when its head or label is corrected.
         for old, new in zip(_cells(draft), _cells(units), strict=False):
@@ -590,7 +589,11 @@ class Examination:
                 current[key_of(old)] = new
         for unit in units:
             current[key_of(unit)] = unit
-        return tuple(self._verdict(unit, current.get(key_of(unit))) for unit in draft)
+
+        def verdict(unit: ReportUnit) -> UnitVerdict:
+            return self._verdict(unit, current.get(key_of(unit)))
+
+        return tuple(await in_pieces(verdict, draft))
 
     def _verdict(self, draft: ReportUnit, unit: ReportUnit | None) -> UnitVerdict:
         """Return the outcome for a unit of the draft.
@@ -729,7 +732,7 @@ class Examination:
     async def _rewrite(self, *, is_last: bool) -> None:
         """Have the writer's model correct faulty sentences, once each; judge the changed report."""
         faults = list[Fault]()
-        for fault in _faults(self._units(), self._judged):
+        for fault in _faults(await asyncio.to_thread(self._units), self._judged):
             if not self._sent_to_writer.issuperset(map(key_of, fault.units)):
                 faults.append(fault)
         if not is_last:
@@ -741,7 +744,7 @@ class Examination:
             rewrites = await self._accepted_rewrites(faults)
             self._text = _with_rewrites(rewrites, self._text)
         # A correction by code, such as of a cell's head, changes units too: they are judged anew.
-        await self._judge(self._units(), self._judge_calls_left)
+        await self._judge(await asyncio.to_thread(self._units), self._judge_calls_left)
 
     async def _accepted_rewrites(self, faults: Sequence[Fault]) -> list[Fault]:
         """Have the writer's model correct faults.
@@ -751,11 +754,15 @@ class Examination:
         rewrites = await _ask_rewrites(faults, self._evidence, self._filler, self._rewrites_left)
         self._rewrites_left -= math.ceil(len(faults) / _SENTENCES_PER_CALL)
         rewrites = [_with_source(fault, self._evidence) for fault in rewrites]
-        pairs = [(fault, _new_units(fault, self._text, self._sources)) for fault in rewrites]
+        new_units = await in_pieces(
+            partial(_new_units, text=self._text, sources=self._sources), rewrites
+        )
+        pairs = list(zip(rewrites, new_units, strict=True))
         await asyncio.to_thread(self._derive_judgements, pairs)
-        before = self._units()
+        before = await asyncio.to_thread(self._units)
         known = set(map(key_of, before))
-        after = report_units(_with_rewrites(rewrites, self._text), self._sources)
+        corrected = _with_rewrites(rewrites, self._text)
+        after = await asyncio.to_thread(report_units, corrected, self._sources)
         # A cell with another head or label makes another statement.
         to_judge = [unit for unit in after if key_of(unit) not in known]
         befores = {key_of(unit): unit.before for unit in after}
@@ -815,13 +822,14 @@ class Examination:
 
     def _derive_judgements(self, pairs: Sequence[tuple[Fault, Sequence[ReportUnit]]]) -> None:
         """Derive judgements on rewritten units from those on the old ones, where possible."""
+        current = self._units()
         for fault, units in pairs:
             for unit in units:
                 if self._is_settled(unit):
                     continue
                 for before, judgement in fault.wrong:
                     derived = judgement_on_corrected(
-                        unit, before, judgement, self._evidence, self._premises(self._units())
+                        unit, before, judgement, self._evidence, self._premises(current)
                     )
                     if derived:
                         self._judged[key_of(unit)] = derived

@@ -136,7 +136,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
             text = await ask_to_cite(request, text, known, context, turn.events)
         # An uncited text with figures is useless, unless the researcher declared what it asks for
         # missing.
-        is_useless = is_by_small_model or _states_figures(text)
+        is_useless = is_by_small_model or await asyncio.to_thread(_states_figures, text)
         has_declared = bool(state.missing or declared)
         if is_useless and not has_declared and not cited_numbers(text, known):
             text = await _quoted(request, turn)

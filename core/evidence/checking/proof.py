@@ -25,7 +25,7 @@ from .units import ReportUnit, report_units
 
 _SHORTEST_QUOTATION = 3
 """Minimum number of words of a quotation that must be in a source verbatim."""
-_PIECES = re.compile(r"\s*(?:\[?…\]?|\[?\.\.\.\]?|\n)\s*")
+_PIECES = re.compile(r"(?<!\s)\s*(?:\[?…\]?|\[?\.\.\.\]?|\n)\s*")
 _PER = re.compile(r"(?i)\b(per|pro|je|par|por)\s+([^\W\d_]+(?:\s+[^\W\d_]+){0,3})")
 _NUMBERED = re.compile(r"^[^\W\d_]+ \d+[.:] ")
 """The number of a table or figure at the start of its caption: `Table 1: `."""

@@ -45,6 +45,7 @@ class Verifier:
         """`texts`: the whole text of each source, or its excerpts, by source key."""
         self._texts = texts
         self._passages: dict[tuple[str, str], CitedPassage] = {}
+        self._are_quoted: dict[tuple[str, tuple[str, ...], str], bool] = {}
 
     def passage(self, unit: ReportUnit, source: str) -> CitedPassage:
         """Return the passage of a source that has most of a unit's words.
@@ -99,7 +100,11 @@ class Verifier:
 
     def is_quoted(self, unit: ReportUnit, source: str) -> bool:
         """Whether a source contains a unit word for word, as a whole sentence, line or row."""
-        return any(find_quote(unit, text) for text in self._texts.get(source, ()))
+        key = (unit.text, unit.rows, source)
+        if key not in self._are_quoted:
+            texts = self._texts.get(source, ())
+            self._are_quoted[key] = any(find_quote(unit, text) for text in texts)
+        return self._are_quoted[key]
 
 
 def _passage(
@@ -194,6 +199,9 @@ def find_quote(unit: ReportUnit, source: SourceText) -> PassageMatch | None:
     title = source.text.strip().partition("\n")[0].strip("# \t")
     splits = [("", unit.text)]
     for joint in re.finditer(": ", unit.text):
+        if len(unit.text) - joint.end() > _LONGEST:
+            # What follows is too long for a quote.
+            continue
         splits.append((unit.text[: joint.start()], unit.text[joint.end() :]))
     for heading, words in splits:
         parts = list[range]()

@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 from itertools import chain, groupby
 from typing import Any, NamedTuple, TypeAlias
 
+from ...dialogue.conversation import QUERY_CHARACTERS
 from ...evidence.citations.labels import Labels, labels_of_named
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, dates_in, tokens
 from ...records import tool_names
@@ -38,7 +39,6 @@ _MOST_ASSIGNMENTS = 2
 _SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
 _MOST_OPENED = 3
 """Maximum pages to open in a call."""
-_QUERY_CHARACTERS = 4000
 _CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]|])\s*$")
 """Matches the end of an excerpt that was cut off in mid-sentence."""
 _INNER_QUOTES = str.maketrans("", "", "“”")
@@ -227,7 +227,7 @@ def queries_for(part: Part) -> list[str]:
     whole = part.context
     if part.text not in part.context:
         whole = f"{part.text} {part.context}"
-    queries = [" ".join(text.split())[:_QUERY_CHARACTERS] for text in (whole, part.text)]
+    queries = [" ".join(text.split())[:QUERY_CHARACTERS] for text in (whole, part.text)]
     return list(dict.fromkeys(queries))
 
 
