@@ -177,7 +177,7 @@ def _store(block: _FileBlock, folder: Path, limits: Limits) -> Attached:
         return attached(reason=reason, code="too large")
     path = _path_for(folder, name, data)
     if not path.exists():
-        stored = len(list(folder.glob("[!.]*")))
+        stored = _count_files(folder)
         if stored >= MOST_ATTACHMENTS:
             reason = f"the thread already has {stored} files, the most that are allowed"
             return attached(reason=reason, code="too many")
@@ -197,7 +197,16 @@ def _valid_name(block: _FileBlock) -> str:
     is_known = bool(PurePath(name).suffix) and kind_of_file(name) is not None
     if not is_known and not name.lower().endswith(extension):
         name += extension
-    return name[-_NAME_CHARACTERS:]
+    # Cut, a name may begin with a dot again, and hidden files are never read.
+    return name[-_NAME_CHARACTERS:].lstrip(" .")
+
+
+def _count_files(folder: Path) -> int:
+    """Return the number of files in a folder, which may not exist."""
+    try:
+        return len([*folder.iterdir()])
+    except FileNotFoundError:
+        return 0
 
 
 def _path_for(folder: Path, name: str, data: bytes) -> Path:

@@ -219,3 +219,21 @@ async def test_files_belong_to_one_thread_and_nobody_else_leaves_one_in_it(
     assert kept(server) and rows_of(server, talk.thread)
     await alice.threads.delete(talk.thread)
     assert kept(server) == [] and rows_of(server, talk.thread) == 0
+
+
+@pytest.mark.fault(61)
+async def test_a_file_whose_shortened_name_would_be_hidden_is_read_and_counted(
+    server: Server, alice: LangGraphClient
+) -> None:
+    talk = await Conversation(alice).create()
+    # The last 60 characters of each name begin with a dot.
+    names = [f"log.{number:02}{'x' * 53}.txt" for number in range(30)]
+    files = [block(name, f"Entry {name}.".encode(), "text/plain") for name in names]
+    fee = block(f"fee.{'x' * 55}.pdf", TARIFF)
+    values = await talk.ask(asked(QUESTION, fee, *files))
+    assert "47 crowns a night" in values["messages"][-1]["content"].replace("\\", "")
+    not_read = [unread["code"] for unread in values["report"]["audit"]["not_read"]]
+    assert not_read == ["too many"] * 11
+    stored = [path for path in kept(server) if path.parent.name == "attached"]
+    assert len(stored) == 20 and not any(path.name.startswith(".") for path in stored)
+    await alice.threads.delete(talk.thread)
