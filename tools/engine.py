@@ -19,6 +19,10 @@ _NOTICE = "`langchain-community` is being sunset"
 _TITLE_CHARACTERS = 200
 _EXCERPT_CHARACTERS = 2000
 _DAY_CHARACTERS = 10
+ANSWER_BYTES = 4_000_000
+"""Maximum size of an engine's answer, decompressed."""
+FIELD_CHARACTERS = 20_000
+"""Maximum characters that are read of one field of a result."""
 _TEXT_CHARACTERS = 20_000
 """Maximum characters kept of a result that is not a web page."""
 OVERSAMPLING = 4
@@ -88,6 +92,15 @@ class EngineFailed(Exception):
         """Return the failure for an engine that did not answer in time."""
         within = "in time" if seconds is None else f"within {seconds:g} s"
         return cls(f"{title} did not answer {within} (limit search_seconds).")
+
+    @classmethod
+    def too_large(cls, title: str) -> EngineFailed:
+        """Return the failure for an engine whose answer is not read to its end."""
+        return cls(
+            f"{title} sent more than {ANSWER_BYTES} bytes, the most that is read of an answer: "
+            "choose another engine (engines).",
+            is_lasting=True,
+        )
 
 
 class EngineBlocked(EngineFailed):

@@ -27,10 +27,9 @@ from .policy import Policy, Robots, is_public
 if TYPE_CHECKING:
     import httpx
 
+    from ..settings.answer_bytes import Slices
+
 AGENT = "deep-research"
-_SLICE_BYTES = 262_144
-_ENCODING = "gzip"
-"""The only accepted content encoding; the standard library can decompress it in slices."""
 _HEADER_BYTES = 65_536
 _HEADERS_TOO_LARGE = f"its headers are larger than {_HEADER_BYTES} bytes"
 _TRIED_IPS = 3
@@ -359,14 +358,13 @@ class HttpResponse:
         for name, value in raw_headers:
             text = value.decode("utf-8", errors="replace")
             self.headers.setdefault(name.decode("ascii").lower(), text)
-        encoding = response.headers.get("content-encoding", "").strip().lower()
-        encoding = encoding.removeprefix("x-")
-        # Nested encodings would multiply the size of a decompression bomb.
-        if encoding not in ("", "identity", _ENCODING):
-            raise Unread("broken", "its content has an encoding that was not requested")
-        self._chunks: AsyncIterator[bytes] = response.aiter_raw()
-        if encoding == _ENCODING:
-            self._chunks = _unpacked(self._chunks)
+        from ..settings.answer_bytes import Slices
+
+        try:
+            slices = Slices(response.headers.get("content-encoding", ""))
+        except ValueError as error:
+            raise Unread("broken", str(error)) from None
+        self._chunks = _unpacked(response.aiter_raw(), slices)
         self._data = bytearray()
 
     async def upto(self, most: int) -> bytes:
@@ -382,17 +380,14 @@ class HttpResponse:
         return bytes(self._data[:most])
 
 
-async def _unpacked(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Decompress gzip in slices of limited size."""
-    decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
+async def _unpacked(chunks: AsyncIterator[bytes], slices: Slices) -> AsyncIterator[bytes]:
     async for chunk in chunks:
-        while chunk:
-            yield decoder.decompress(chunk, _SLICE_BYTES)
-            chunk = decoder.unconsumed_tail
+        for piece in slices.feed(chunk):
+            yield piece
         # The decoder would buffer anything that a hostile server sends after the end.
-        if decoder.eof:
+        if slices.is_complete:
             return
-    yield decoder.flush()
+    yield slices.rest()
 
 
 class Connections:
@@ -471,11 +466,13 @@ class Connections:
     def _request(self, address: Address, ip: IPAddress | None = None) -> httpx.Request:
         import httpx
 
+        from ..settings.answer_bytes import ENCODING
+
         headers = {
             "Host": address.authority,
             "User-Agent": self._agent,
             "Accept": _ACCEPTED,
-            "Accept-Encoding": _ENCODING,
+            "Accept-Encoding": ENCODING,
         }
         # Only the connection uses the IP address; SNI and the certificate check use the host name.
         extensions: dict[str, Any] = {

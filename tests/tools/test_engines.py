@@ -6,7 +6,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import tracemalloc
+import zlib
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import pytest
 from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
 from kit.engines import (
     KEY,
+    KITS,
     PAPERS,
     Answer,
     SearchApi,
@@ -29,7 +33,7 @@ from kit.files import FixedClock
 from deep_research.core.errors import SearchRefused
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
-from deep_research.tools.engine import EngineBusy, EngineFailed, Found
+from deep_research.tools.engine import ANSWER_BYTES, EngineBusy, EngineFailed, Found
 from deep_research.tools.engines._api import seconds_to_wait
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.duckduckgo import DuckDuckGo
@@ -175,6 +179,48 @@ async def test_failures_of_arxiv_are_reported_without_the_words_of_its_library(
     monkeypatch.setitem(sys.modules, "arxiv", None)
     with pytest.raises(SearchRefused, match=r'pip install "\.\[arxiv\]"'):
         Arxiv(Context())
+
+
+@cache
+def bomb() -> bytes:
+    """100 MB of spaces before an answer, in 100 kB."""
+    packer = zlib.compressobj(wbits=31)
+    parts = [packer.compress(b" " * 1_000_000) for _ in range(100)]
+    return b"".join([*parts, packer.compress(b'{"results": []}'), packer.flush()])
+
+
+EVERY: tuple[tuple[type[Any], str], ...] = (
+    *((kit.engine, f"{kit.name.upper()}_URL") for kit in KITS),
+    (Tavily, "TAVILY_BASE_URL"),
+    (Arxiv, "ARXIV_URL"),
+    (DuckDuckGo, "DUCKDUCKGO_URL"),
+)
+
+
+@pytest.mark.fault(62)
+@pytest.mark.parametrize(("engine", "variable"), EVERY, ids=lambda value: str(value))
+async def test_an_answer_is_read_up_to_a_limit_of_decompressed_bytes(
+    engine: type[Any], variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if getattr(engine, "key_name", ""):
+        monkeypatch.setenv(engine.key_name, KEY)
+    answers = [
+        Answer(body=bomb(), headers={"Content-Encoding": "gzip"}),
+        Answer(body=b" " * (2 * ANSWER_BYTES)),
+    ]
+    for answer in answers:
+        with serving(lambda _, answer=answer: answer) as server:  # type: ignore[misc]
+            monkeypatch.setenv(variable, server.url)
+            tracemalloc.start()
+            failed = await failure_of(engine(Context()))
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+        assert (failed.words, failed.is_lasting) == (
+            f"{engine.title} sent more than {ANSWER_BYTES} bytes, the most that is read of an "
+            "answer: choose another engine (engines).",
+            True,
+        )
+        assert peak < 10 * ANSWER_BYTES
 
 
 # A process of its own, where nothing is imported yet, every warning is an error, and what blocks

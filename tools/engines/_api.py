@@ -25,7 +25,7 @@ from ...core.settings.network import (
     trusted_certificates,
     usable_proxy,
 )
-from ..engine import EngineBusy, EngineFailed, Found
+from ..engine import ANSWER_BYTES, FIELD_CHARACTERS, EngineBusy, EngineFailed, Found
 
 if TYPE_CHECKING:
     import httpx
@@ -36,6 +36,8 @@ _DEFAULT_WAIT = 1.0
 _EXAMPLE = "http://localhost:8888"
 _MOST_RESULTS = 100
 """Maximum number of results to request; no API here returns more per response."""
+_REFUSAL_BYTES = 10_000
+"""How much of a refusal is searched for its reason."""
 _QUERY_CHARACTERS = 400
 """Maximum characters of a query with its domains: the limit of Brave, which is the lowest."""
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -154,12 +156,22 @@ class ApiEngine:
     def _search(self, query: str, count: int) -> list[Found]:
         import httpx
 
+        from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
+
+        def limit(response: httpx.Response) -> None:
+            limit_answer(response, ANSWER_BYTES)
+
         request = self.request(query, min(count, _MOST_RESULTS))
         seconds = self.context.limits.search_seconds
         options: dict[str, Any] = {
             **connection_options(self._address),
             "timeout": httpx.Timeout(seconds, connect=CONNECT_SHARE * seconds),
-            "headers": {"User-Agent": USER_AGENT, **request.headers},
+            "headers": {
+                "User-Agent": USER_AGENT,
+                "Accept-Encoding": ENCODING,
+                **request.headers,
+            },
+            "event_hooks": {"response": [limit]},
         }
         try:
             with httpx.Client(**options) as http:
@@ -169,6 +181,8 @@ class ApiEngine:
                     params=request.params,
                     json=request.body,
                 )
+        except AnswerTooLarge:
+            raise EngineFailed.too_large(self.title) from None
         except httpx.HTTPError as error:
             raise failed_request(self.title, error, self._setting) from None
         found: list[Found] = []
@@ -190,7 +204,8 @@ class ApiEngine:
         title, key = self.title, self.key_name
         is_used_up = status in (402, 432, 433)
         if status in (400, 403, 429):
-            is_used_up = bool(re.search(self.used_up, response.text, re.IGNORECASE))
+            words = response.content[:_REFUSAL_BYTES].decode(errors="replace")
+            is_used_up = bool(re.search(self.used_up, words, re.IGNORECASE))
         if key and is_used_up:
             reason = (
                 f"The quota of the key for {title} is used up (status {status}): raise it, or "
@@ -296,8 +311,8 @@ def sent_domains(setting: str, entries: Sequence[str], most: int) -> list[str] |
 
 
 def text_of(value: object) -> str:
-    """Return the value if it is a string, else an empty string."""
-    return value if isinstance(value, str) else ""
+    """Return the value, shortened, if it is a string, else an empty string."""
+    return value[:FIELD_CHARACTERS] if isinstance(value, str) else ""
 
 
 def plain_text(value: object) -> str:

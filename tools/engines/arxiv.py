@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import zlib
 from collections.abc import Iterable
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -12,12 +14,13 @@ from ...core.concurrency import in_thread
 from ...core.errors import SearchRefused
 from ...core.settings.context import Context
 from ...core.settings.network import usable_proxy
-from ..engine import EngineFailed, Found, without_notice
+from ..engine import ANSWER_BYTES, EngineFailed, Found, without_notice
 from ._api import USER_AGENT, connection_broke_off, failed_status, unreachable
 
 _ADDRESS = "https://export.arxiv.org/api/query"
 # Query operators of arXiv, which models do not use on purpose.
 _PLAIN = str.maketrans(":-", "  ")
+_CHUNK_BYTES = 65_536
 
 
 class Arxiv:
@@ -48,6 +51,8 @@ class Arxiv:
         import arxiv
         import requests
 
+        from ...core.settings.answer_bytes import AnswerTooLarge
+
         with without_notice():
             from langchain_community.utilities.arxiv import ArxivAPIWrapper
 
@@ -56,6 +61,8 @@ class Arxiv:
         wrapper.arxiv_search = self._papers
         try:
             documents = wrapper.get_summaries_as_docs(query.translate(_PLAIN))
+        except AnswerTooLarge:
+            raise EngineFailed.too_large(self.title) from None
         except arxiv.HTTPError as error:
             raise failed_status(self.title, error.status) from None
         except requests.Timeout:
@@ -80,14 +87,35 @@ class Arxiv:
 
 
 def _session(seconds: float, address: str) -> Any:
-    """Return a session of the library requests with this timeout, without redirects."""
+    """Return a session of the library requests with this timeout and a limit on answers, without
+    redirects."""
     import requests
+    import urllib3
+
+    from ...core.settings.answer_bytes import ENCODING, Slices
 
     class Session(requests.Session):
         def request(self, *arguments: Any, **options: Any) -> requests.Response:
-            return super().request(
-                *arguments, **{**options, "timeout": seconds, "allow_redirects": False}
-            )
+            settings = {"timeout": seconds, "allow_redirects": False, "stream": True}
+            response = super().request(*arguments, **{**options, **settings})
+            with response:
+                body = body_of(response)
+            response.raw = io.BytesIO(body)
+            return response
+
+    def body_of(response: requests.Response) -> bytes:
+        """Return the decompressed body; raises `AnswerTooLarge` and `requests.RequestException`."""
+        try:
+            slices = Slices(response.headers.pop("Content-Encoding", ""), ANSWER_BYTES)
+            body = bytearray()
+            for chunk in response.raw.stream(_CHUNK_BYTES, decode_content=False):
+                for piece in slices.feed(chunk):
+                    body += piece
+            return bytes(body + slices.rest())
+        except urllib3.exceptions.ReadTimeoutError as error:
+            raise requests.Timeout from error
+        except (urllib3.exceptions.HTTPError, ValueError, zlib.error) as error:
+            raise requests.exceptions.ContentDecodingError from error
 
     session = Session()
     # Otherwise requests would also take passwords from the environment.
@@ -96,7 +124,7 @@ def _session(seconds: float, address: str) -> Any:
     proxy = usable_proxy(address)
     if proxy:
         session.proxies = {"all": proxy}
-    session.headers.update({"User-Agent": USER_AGENT})
+    session.headers.update({"User-Agent": USER_AGENT, "Accept-Encoding": ENCODING})
     return session
 
 

@@ -6,15 +6,17 @@ import math
 import os
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from ...core.concurrency import in_thread
 from ...core.settings.context import Context
-from ..engine import EngineBlocked, EngineFailed, Found
+from ..engine import ANSWER_BYTES, EngineBlocked, EngineFailed, Found
 from ._api import connection_broke_off, unreachable, with_domains
 from .tavily import Tavily
 
 _ALL_REGIONS = "wt-wt"
+_CHUNK_BYTES = 65_536
 _MOST_CHARACTERS = 490
 """Maximum characters of a query with its domains."""
 _WAY_OUT = f"Wait some minutes, or use an engine with a key ({Tavily.key_name})."
@@ -70,6 +72,25 @@ def _open(seconds: float) -> Any:
     from ddgs.engines.duckduckgo import Duckduckgo
     from ddgs.exceptions import DDGSException
 
+    from ...core.settings.answer_bytes import AnswerTooLarge
+
+    class LimitedClient:
+        """The client of ddgs, with a limit on answers."""
+
+        def __init__(self, client: Any) -> None:
+            self._client = client
+
+        def request(self, *arguments: Any, **options: Any) -> SimpleNamespace:
+            response = self._client.request(*arguments, **options, stream=True)
+            body = bytearray()
+            with response:
+                for piece in response.iter_bytes(_CHUNK_BYTES):
+                    body += piece
+                    if len(body) > ANSWER_BYTES:
+                        raise AnswerTooLarge(ANSWER_BYTES)
+            text = body.decode(errors="replace")
+            return SimpleNamespace(status_code=response.status_code, content=bytes(body), text=text)
+
     class Page(Duckduckgo):
         """The page as ddgs requests and parses it; keeps status and text, which show why there are
         no results."""
@@ -77,6 +98,8 @@ def _open(seconds: float) -> Any:
         search_url = os.environ.get("DUCKDUCKGO_URL") or Duckduckgo.search_url
 
         def request(self, *arguments: Any, **options: Any) -> str | None:
+            client: Any = LimitedClient(self.http_client.client)
+            self.http_client.client = client
             response = self.http_client.request(*arguments, **options)
             self.status, self.content = response.status_code, response.text
             return response.text if "<a" in response.text else None
@@ -102,6 +125,8 @@ def _failure(error: Exception) -> EngineFailed:
     title, kind = DuckDuckGo.title, str(error).partition(":")[0]
     if isinstance(error, TimeoutException):
         return EngineFailed.too_slow(title)
+    if kind == "AnswerTooLarge":
+        return EngineFailed.too_large(title)
     if isinstance(error, RatelimitException):
         return EngineBlocked(f"{title} asks for fewer requests. {_WAY_OUT}")
     if kind.startswith("No results"):

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ...core.settings.network import CONNECT_SHARE
-from ..engine import Found
+from ..engine import ANSWER_BYTES, EngineFailed, Found
 from ._api import (
     USER_AGENT,
     ApiEngine,
@@ -33,21 +33,26 @@ class Tavily(ApiEngine):
     address, address_name, key_name = "https://api.tavily.com", "TAVILY_BASE_URL", "TAVILY_API_KEY"
     used_up = r"usage limit|quota|credits?\b|\bplan\b"
 
-    async def search(self, query: str, count: int) -> list[Found]:
-        """Return pages with excerpts, best first; raises `EngineFailed`."""
-        # Importing and reading certificates block, which the server's event loop refuses.
-        http = await asyncio.to_thread(self._open)
-        async with http:
-            return await self._search_by(http, query, count)
+    def _search(self, query: str, count: int) -> list[Found]:
+        # The library parses an answer where it was received: not on the run's event loop.
+        return asyncio.run(self._search_by(self._open(), query, count))
 
     async def _search_by(self, http: httpx.AsyncClient, query: str, count: int) -> list[Found]:
+        async with http:
+            answer = await self._answer(http, query, count)
+        results = answer["results"][:_MOST_RESULTS]
+        return [self.found(result) for result in results if isinstance(result, dict)]
+
+    async def _answer(self, http: httpx.AsyncClient, query: str, count: int) -> dict[str, Any]:
         import httpx
         from tavily import AsyncTavilyClient
         from tavily.errors import TimeoutError as TavilyTimeout
 
+        from ...core.settings.answer_bytes import AnswerTooLarge
+
         context = self.context
         try:
-            answer = await AsyncTavilyClient(self.key, client=http).search(
+            answer: dict[str, Any] = await AsyncTavilyClient(self.key, client=http).search(
                 query,
                 max_results=min(count, _MOST_RESULTS),
                 include_domains=sent_domains("domains_allow", context.domains_allow, _MOST_ALLOWED),
@@ -60,14 +65,18 @@ class Tavily(ApiEngine):
             cause = error.__context__
             assert isinstance(cause, httpx.TimeoutException)
             raise failed_request(self.title, cause, self._setting) from None
+        except AnswerTooLarge:
+            raise EngineFailed.too_large(self.title) from None
         except httpx.HTTPError as error:
             raise failed_request(self.title, error, self._setting) from None
-        return [self.found(result) for result in answer["results"] if isinstance(result, dict)]
+        return answer
 
     def _open(self) -> httpx.AsyncClient:
         """Return an HTTP client that checks answers before the library sees them."""
         import httpx
-        import tavily  # noqa: F401 - slow, so the thread that runs this has to do it
+        import tavily  # noqa: F401 - slow, and event loops may not wait for it
+
+        from ...core.settings.answer_bytes import ENCODING, limit_answer
 
         async def limit_connecting(request: httpx.Request) -> None:
             request.extensions["timeout"]["connect"] = (
@@ -75,6 +84,7 @@ class Tavily(ApiEngine):
             )
 
         async def check(response: httpx.Response) -> None:
+            limit_answer(response, ANSWER_BYTES)
             # The library drops status and headers of a refusal, and does not notice if results are
             # missing.
             await response.aread()
@@ -82,7 +92,7 @@ class Tavily(ApiEngine):
 
         return httpx.AsyncClient(
             base_url=self._address,
-            headers={"User-Agent": USER_AGENT},
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": ENCODING},
             **connection_options(self._address),
             event_hooks={"request": [limit_connecting], "response": [check]},
         )

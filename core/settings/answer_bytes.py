@@ -1,0 +1,123 @@
+"""Reads the bodies of HTTP answers in slices, decompressed, up to a limit.
+
+Imports httpx, which is slow: import this module where it is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx
+
+ENCODING = "gzip"
+"""The only content encoding to request; the standard library can decompress it in slices."""
+_SLICE_BYTES = 65_536
+
+
+class AnswerTooLarge(Exception):
+    """An answer has more bytes, decompressed, than are read of it."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"the answer is larger than {most} bytes")
+
+
+class Slices:
+    """The bytes of one body, decompressed in slices of limited size."""
+
+    def __init__(self, encoding: str = ENCODING, most: int | None = None) -> None:
+        """`encoding`: the content encoding, empty if none; `most`: maximum number of decompressed
+        bytes, None without a limit.
+
+        Raises `ValueError` for an encoding that is never requested.
+        """
+        encoding = encoding.strip().lower().removeprefix("x-")
+        # Nested encodings would multiply the size of a decompression bomb.
+        if encoding not in ("", "identity", ENCODING):
+            raise ValueError("its content has an encoding that was not requested")
+        self._decoder = None
+        if encoding == ENCODING:
+            self._decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        self._most = most
+        self._count = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the compressed data has ended, so that anything after it is not part of it."""
+        return self._decoder is not None and self._decoder.eof
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield what a chunk of the body contains; raises `AnswerTooLarge`, and `zlib.error` for
+        damaged data."""
+        if self._decoder is None:
+            yield self._counted(chunk)
+            return
+        while chunk:
+            yield self._counted(self._decoder.decompress(chunk, _SLICE_BYTES))
+            chunk = self._decoder.unconsumed_tail
+
+    def rest(self) -> bytes:
+        """Return what is left after the last chunk; for the errors, see `feed`."""
+        if self._decoder is None:
+            return b""
+        return self._counted(self._decoder.flush())
+
+    def _counted(self, data: bytes) -> bytes:
+        self._count += len(data)
+        if self._most is not None and self._count > self._most:
+            raise AnswerTooLarge(self._most)
+        return data
+
+
+def limit_answer(response: httpx.Response, most: int | None) -> None:
+    """Have the body of a response read in slices, up to `most` decompressed bytes, if not None;
+    beyond them, reading it raises `AnswerTooLarge`.
+
+    To be called by a client's event hook, before the body is read.
+    """
+    encoding = response.headers.pop("content-encoding", "")
+    try:
+        slices = Slices(encoding, most)
+    except ValueError as error:
+        raise httpx.DecodingError(str(error), request=response.request) from None
+    response.stream = _Body(response, slices)
+
+
+class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The body of a response, in slices."""
+
+    def __init__(self, response: httpx.Response, slices: Slices) -> None:
+        self._stream: Any = response.stream
+        self._request = response.request
+        self._slices = slices
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for chunk in self._stream:
+                yield from self._slices.feed(chunk)
+                if self._slices.is_complete:
+                    return
+            yield self._slices.rest()
+        except zlib.error as error:
+            raise httpx.DecodingError(str(error), request=self._request) from error
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._stream:
+                for piece in self._slices.feed(chunk):
+                    yield piece
+                    # A small chunk may contain many slices; let other tasks run.
+                    await asyncio.sleep(0)
+                if self._slices.is_complete:
+                    return
+            yield self._slices.rest()
+        except zlib.error as error:
+            raise httpx.DecodingError(str(error), request=self._request) from error
+
+    def close(self) -> None:
+        self._stream.close()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
