@@ -10,9 +10,10 @@ import re
 from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from langchain_core.documents import Document
@@ -34,8 +35,15 @@ from .engine import OVERSAMPLING, RETRIEVED, EngineFailed, Found, allowed_result
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed, plain_schema
 
+if TYPE_CHECKING:
+    import httpx
+
 _loaded: dict[str, tuple[BaseTool, ...]] = {}
 """The tools of each MCP server, by name and settings; loaded once per process."""
+_running_call = ContextVar[asyncio.Timeout | None]("_running_call", default=None)
+"""Ends the call of a tool that this context belongs to."""
+_ANSWER_BYTES = 8_000_000
+"""Maximum size of an answer of an MCP server, decompressed; it contains a result twice."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _UNPLAIN = re.compile(r"[^\w.-]+")
 """Matches characters of a name that do not belong into an address."""
@@ -144,7 +152,29 @@ def _client(name: str, connection: Mapping[str, Any]) -> Any:
         ) from None
     transport = "stdio" if "command" in connection else "streamable_http"
     settings: Any = {"transport": transport, **connection}
+    if settings["transport"] in ("streamable_http", "http", "sse"):
+        settings["httpx_client_factory"] = _http_client
     return MultiServerMCPClient({name: settings})
+
+
+def _http_client(**settings: Any) -> httpx.AsyncClient:
+    """Return an HTTP client for an MCP server, with a limit on answers."""
+    import httpx
+
+    from ..core.settings.answer_bytes import ENCODING, limit_answer
+
+    def end_call() -> None:
+        # The session would wait for an answer that it could not read.
+        call = _running_call.get()
+        if call and not call.expired():
+            call.reschedule(asyncio.get_running_loop().time())
+
+    async def limit(response: httpx.Response) -> None:
+        limit_answer(response, _ANSWER_BYTES, end_call)
+
+    client = httpx.AsyncClient(**settings, event_hooks={"response": [limit]})
+    client.headers["Accept-Encoding"] = ENCODING
+    return client
 
 
 class PassedEngine:
@@ -184,7 +214,8 @@ class PassedEngine:
         else:
             return await given.search(query, count)
         title = self.title if self._is_own else query
-        return records_of(result, self.name, title, count, are_own=self._is_own)
+        # Parsing a large result must not block the event loop.
+        return await in_thread(records_of, result, self.name, title, count, are_own=self._is_own)
 
 
 def passed_tools(context: Context) -> dict[str, BaseTool]:
@@ -325,12 +356,22 @@ class PassedTool:
 async def _call(given: BaseTool, arguments: Mapping[str, Any]) -> Any:
     """Call the tool and return its artifact if there are documents in it, else its content."""
     call = {"type": "tool_call", "name": given.name, "args": dict(arguments), "id": given.name}
-    answer = await _invoke(given, call)
+    try:
+        async with asyncio.timeout(None) as running:
+            _running_call.set(running)
+            answer = await _invoke(given, call)
+    except TimeoutError:
+        if not running.expired():
+            raise
+        raise ToolException(
+            f"its answer is larger than {_ANSWER_BYTES} bytes, the most that is read"
+        ) from None
     if not isinstance(answer, ToolMessage):
         return answer
     if answer.status == "error":
         raise ToolException(answer.text)
-    first = next(_records(answer.artifact), None)
+    # Its artifact may be large, too.
+    first = await in_thread(next, _records(answer.artifact), None)
     return answer.artifact if first else answer.content
 
 

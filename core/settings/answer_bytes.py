@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -71,40 +72,44 @@ class Slices:
         return data
 
 
-def limit_answer(response: httpx.Response, most: int | None) -> None:
+def limit_answer(
+    response: httpx.Response, most: int | None, on_excess: Callable[[], object] | None = None
+) -> None:
     """Have the body of a response read in slices, up to `most` decompressed bytes, if not None;
-    beyond them, reading it raises `AnswerTooLarge`.
+    beyond them, `on_excess` is called, and reading it raises `AnswerTooLarge`.
 
-    To be called by a client's event hook, before the body is read.
+    To be called by a client's event hook, before the body is read. Raises `httpx.DecodingError` for
+    an encoding that was not requested.
     """
     encoding = response.headers.pop("content-encoding", "")
     try:
         slices = Slices(encoding, most)
     except ValueError as error:
         raise httpx.DecodingError(str(error), request=response.request) from None
-    response.stream = _Body(response, slices)
+    response.stream = _Body(response, slices, on_excess)
 
 
 class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
     """The body of a response, in slices."""
 
-    def __init__(self, response: httpx.Response, slices: Slices) -> None:
+    def __init__(
+        self, response: httpx.Response, slices: Slices, on_excess: Callable[[], object] | None
+    ) -> None:
         self._stream: Any = response.stream
         self._request = response.request
         self._slices = slices
+        self._on_excess = on_excess
 
     def __iter__(self) -> Iterator[bytes]:
-        try:
+        with self._translated():
             for chunk in self._stream:
                 yield from self._slices.feed(chunk)
                 if self._slices.is_complete:
                     return
             yield self._slices.rest()
-        except zlib.error as error:
-            raise httpx.DecodingError(str(error), request=self._request) from error
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
+        with self._translated():
             async for chunk in self._stream:
                 for piece in self._slices.feed(chunk):
                     yield piece
@@ -113,11 +118,20 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
                 if self._slices.is_complete:
                     return
             yield self._slices.rest()
-        except zlib.error as error:
-            raise httpx.DecodingError(str(error), request=self._request) from error
 
     def close(self) -> None:
         self._stream.close()
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except AnswerTooLarge:
+            if self._on_excess:
+                self._on_excess()
+            raise
+        except zlib.error as error:
+            raise httpx.DecodingError(str(error), request=self._request) from error
