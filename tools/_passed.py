@@ -29,6 +29,7 @@ from ..core.evidence.citations.citing import source_key
 from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.records import tool_names
 from ..core.records.sources import short_hash
+from ..core.settings.answer_bytes import ENCODING, limit_answer
 from ..core.settings.context import Context, Engine, engine_name
 from ..core.settings.installed import TOOLS
 from .engine import OVERSAMPLING, RETRIEVED, EngineFailed, Found, allowed_results, cleaned, hit_of
@@ -160,8 +161,6 @@ def _client(name: str, connection: Mapping[str, Any]) -> Any:
 def _http_client(**settings: Any) -> httpx.AsyncClient:
     """Return an HTTP client for an MCP server, with a limit on answers."""
     import httpx
-
-    from ..core.settings.answer_bytes import ENCODING, limit_answer
 
     def end_call() -> None:
         # The session would wait for an answer that it could not read.

@@ -38,7 +38,7 @@ _KIND_BY_STATUS: dict[int, FaultKind] = {
 _CLASS_NAMES: dict[FaultKind, str] = {
     "refused": "AnswerRefused ContentFilterFinishReasonError",
     "cut": "AnswerCut",
-    "broken": "AnswerBroken JSONDecodeError APIResponseValidationError",
+    "broken": "AnswerBroken AnswerTooLarge JSONDecodeError APIResponseValidationError",
     "no_tools": "ToolsUnbound",
     "long": "ContextOverflowError PromptCut",
     "key": "ModelAuthenticationError ModelPermissionDeniedError",

@@ -21,6 +21,7 @@ from typing_extensions import override
 
 from ..dialogue.conversation import clean_nested
 from ..dialogue.transcripts import REASONING
+from ..settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
 from ..settings.network import trusted_certificates
 from ._chunks import message_from_chunks
 from ._deltas import MOST_BYTES, Deltas, as_chunk, parse_answer, sse_data
@@ -35,6 +36,8 @@ TIMEOUT = Timeout(None, connect=_CONNECT_SECONDS)
 _ASK_SECONDS, _LOAD_SECONDS = 5.0, 120.0
 """Timeouts for a question about the window, and for loading a model: Ollama states only the windows
 of loaded ones."""
+_ANSWER_BYTES = 8_000_000
+"""Maximum size of an answer that is no stream, decompressed: lists of models are long."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 """Matches the window set in the parameters of a model of Ollama."""
 
@@ -45,7 +48,12 @@ class LoopClient(DefaultAsyncHttpxClient):
 
     def __init__(self, proxy: str | None) -> None:
         super().__init__(
-            trust_env=False, proxy=proxy, follow_redirects=False, verify=trusted_certificates()
+            trust_env=False,
+            proxy=proxy,
+            follow_redirects=False,
+            verify=trusted_certificates(),
+            headers={"Accept-Encoding": ENCODING},
+            event_hooks={"response": [_limit]},
         )
         self._life: AsyncGenerator[None, None] | None = None
 
@@ -64,6 +72,13 @@ class LoopClient(DefaultAsyncHttpxClient):
             self._life = until_the_loop_ends()
             await anext(self._life)
         return await super().send(*arguments, **settings)
+
+
+async def _limit(response: Any) -> None:
+    """Limit what is read of an answer; a stream is limited by its events, and as the text that a
+    model may write."""
+    is_stream = "event-stream" in response.headers.get("content-type", "")
+    limit_answer(response, None if is_stream else _ANSWER_BYTES)
 
 
 class OpenAIChat(ChatOpenAI):
@@ -127,7 +142,7 @@ class OpenAIChat(ChatOpenAI):
                     return await client.post(url, cast_to=object, body=body)
             async with asyncio.timeout(_ASK_SECONDS):
                 return await client.get(url, cast_to=object)
-        except (APIStatusError, ValueError):
+        except (APIStatusError, AnswerTooLarge, ValueError):
             return {}
 
     def recall(self, quirks: Iterable[str], output_tokens: int | None) -> None:

@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from ..concurrency import Threads, in_thread
+from ..settings.answer_bytes import ENCODING, Slices
 from ..settings.context import Context
 from ..settings.network import CONNECT_SHARE, shown_proxy, trusted_certificates, usable_proxy
 from .addresses import Address, IPAddress, RefusalCode, Unread, join_address, parse_address
@@ -26,8 +27,6 @@ from .policy import Policy, Robots, is_public
 
 if TYPE_CHECKING:
     import httpx
-
-    from ..settings.answer_bytes import Slices
 
 AGENT = "deep-research"
 _HEADER_BYTES = 65_536
@@ -358,8 +357,6 @@ class HttpResponse:
         for name, value in raw_headers:
             text = value.decode("utf-8", errors="replace")
             self.headers.setdefault(name.decode("ascii").lower(), text)
-        from ..settings.answer_bytes import Slices
-
         try:
             slices = Slices(response.headers.get("content-encoding", ""))
         except ValueError as error:
@@ -465,8 +462,6 @@ class Connections:
 
     def _request(self, address: Address, ip: IPAddress | None = None) -> httpx.Request:
         import httpx
-
-        from ..settings.answer_bytes import ENCODING
 
         headers = {
             "Host": address.authority,

@@ -1,17 +1,18 @@
 """Reads the bodies of HTTP answers in slices, decompressed, up to a limit.
 
-Imports httpx, which is slow: import this module where it is used.
+Works for httpx and for httpx2, which OpenAI's client uses, and imports neither.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
 from typing import Any
-
-import httpx
 
 ENCODING = "gzip"
 """The only content encoding to request; the standard library can decompress it in slices."""
@@ -73,31 +74,43 @@ class Slices:
 
 
 def limit_answer(
-    response: httpx.Response, most: int | None, on_excess: Callable[[], object] | None = None
+    response: Any, most: int | None, on_excess: Callable[[], object] | None = None
 ) -> None:
-    """Have the body of a response read in slices, up to `most` decompressed bytes, if not None;
-    beyond them, `on_excess` is called, and reading it raises `AnswerTooLarge`.
+    """Have the body of a response (of httpx or httpx2) read in slices, up to `most` decompressed
+    bytes, if not None; beyond them, `on_excess` is called, and reading it raises `AnswerTooLarge`.
 
-    To be called by a client's event hook, before the body is read. Raises `httpx.DecodingError` for
-    an encoding that was not requested.
+    To be called by a client's event hook, before the body is read. Raises the client's
+    `DecodingError` for an encoding that was not requested; reading damaged data raises it, too.
     """
+    library = sys.modules[type(response).__module__.partition(".")[0]]
     encoding = response.headers.pop("content-encoding", "")
     try:
         slices = Slices(encoding, most)
     except ValueError as error:
-        raise httpx.DecodingError(str(error), request=response.request) from None
-    response.stream = _Body(response, slices, on_excess)
+        raise library.DecodingError(str(error), request=response.request) from None
+    response.stream = _body_type(library)(response, slices, library.DecodingError, on_excess)
 
 
-class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+@cache
+def _body_type(library: ModuleType) -> type[Any]:
+    """Return a class of bodies for the responses of a library, which accept only their own."""
+    return type("Body", (_Body, library.SyncByteStream, library.AsyncByteStream), {})
+
+
+class _Body:
     """The body of a response, in slices."""
 
     def __init__(
-        self, response: httpx.Response, slices: Slices, on_excess: Callable[[], object] | None
+        self,
+        response: Any,
+        slices: Slices,
+        failure: Callable[..., Exception],
+        on_excess: Callable[[], object] | None,
     ) -> None:
-        self._stream: Any = response.stream
+        self._stream = response.stream
         self._request = response.request
         self._slices = slices
+        self._failure = failure
         self._on_excess = on_excess
 
     def __iter__(self) -> Iterator[bytes]:
@@ -134,4 +147,4 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
                 self._on_excess()
             raise
         except zlib.error as error:
-            raise httpx.DecodingError(str(error), request=self._request) from error
+            raise self._failure(str(error), request=self._request) from error

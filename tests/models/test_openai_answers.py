@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+import zlib
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from kit.model_calls import COUNTED, PROMPT, TOOL, Wire, called
+from kit.engines import Answer, serving
+from kit.model_calls import COUNTED, PROMPT, TOOL, Wire, called, error_at, explained
 from kit.openai_server import Reply, say, send, use
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -16,6 +19,7 @@ from deep_research.core.models._retries import has_content
 from deep_research.core.models._role_model import spent_on
 from deep_research.core.models._wrapping import reasoning_of
 from deep_research.core.models.resolve import resolve_model
+from deep_research.core.settings.context import Context
 
 
 def piece(
@@ -264,3 +268,22 @@ async def test_a_keep_alive_comment_of_the_server_yields_an_empty_part(
     model = wire([replace(spoken, body=f"{comment}\n\n" * 3 + str(spoken.body))])
     assert (await model()).text == "Lit in 1844."
     assert [has_content(chunk) for chunk in model.chunks[:4]] == [False, False, False, True]
+
+
+@pytest.mark.fault(62)
+async def test_an_answer_that_is_no_stream_is_read_up_to_a_limit_of_decompressed_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    packer = zlib.compressobj(wbits=31)
+    bomb = b"".join([*(packer.compress(b" " * 1_000_000) for _ in range(100)), packer.flush()])
+    headers = {"Content-Encoding": "gzip", "content_type": "application/json"}
+    for status in (200, 400):
+        reply = Answer(status=status, body=bomb, headers=headers)
+        with serving(lambda _, reply=reply: reply) as server:  # type: ignore[misc]
+            tracemalloc.start()
+            error = await error_at(f"{server.url}/v1", monkeypatch)
+            model: Any = resolve_model("planner", Context(models="openai:fake-1"))
+            assert await model.read_window() is None
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+        assert "returned" in str(explained(error)) and peak < 50_000_000

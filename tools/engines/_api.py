@@ -18,6 +18,7 @@ from urllib.parse import quote
 from ...core.concurrency import in_thread
 from ...core.errors import SearchRefused
 from ...core.reading.policy import domains_of
+from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
 from ...core.settings.context import Context
 from ...core.settings.network import (
     CONNECT_SHARE,
@@ -155,8 +156,6 @@ class ApiEngine:
 
     def _search(self, query: str, count: int) -> list[Found]:
         import httpx
-
-        from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
 
         def limit(response: httpx.Response) -> None:
             limit_answer(response, ANSWER_BYTES)

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...core.concurrency import in_thread
 from ...core.errors import SearchRefused
+from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, Slices
 from ...core.settings.context import Context
 from ...core.settings.network import usable_proxy
 from ..engine import ANSWER_BYTES, EngineFailed, Found, without_notice
@@ -51,8 +52,6 @@ class Arxiv:
         import arxiv
         import requests
 
-        from ...core.settings.answer_bytes import AnswerTooLarge
-
         with without_notice():
             from langchain_community.utilities.arxiv import ArxivAPIWrapper
 
@@ -91,8 +90,6 @@ def _session(seconds: float, address: str) -> Any:
     redirects."""
     import requests
     import urllib3
-
-    from ...core.settings.answer_bytes import ENCODING, Slices
 
     class Session(requests.Session):
         def request(self, *arguments: Any, **options: Any) -> requests.Response:

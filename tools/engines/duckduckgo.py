@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ...core.concurrency import in_thread
+from ...core.settings.answer_bytes import AnswerTooLarge
 from ...core.settings.context import Context
 from ..engine import ANSWER_BYTES, EngineBlocked, EngineFailed, Found
 from ._api import connection_broke_off, unreachable, with_domains
@@ -71,8 +72,6 @@ class DuckDuckGo:
 def _open(seconds: float) -> Any:
     from ddgs.engines.duckduckgo import Duckduckgo
     from ddgs.exceptions import DDGSException
-
-    from ...core.settings.answer_bytes import AnswerTooLarge
 
     class LimitedClient:
         """The client of ddgs, with a limit on answers."""

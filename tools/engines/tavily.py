@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
 from ...core.settings.network import CONNECT_SHARE
 from ..engine import ANSWER_BYTES, EngineFailed, Found
 from ._api import (
@@ -48,8 +49,6 @@ class Tavily(ApiEngine):
         from tavily import AsyncTavilyClient
         from tavily.errors import TimeoutError as TavilyTimeout
 
-        from ...core.settings.answer_bytes import AnswerTooLarge
-
         context = self.context
         try:
             answer: dict[str, Any] = await AsyncTavilyClient(self.key, client=http).search(
@@ -75,8 +74,6 @@ class Tavily(ApiEngine):
         """Return an HTTP client that checks answers before the library sees them."""
         import httpx
         import tavily  # noqa: F401 - slow, and event loops may not wait for it
-
-        from ...core.settings.answer_bytes import ENCODING, limit_answer
 
         async def limit_connecting(request: httpx.Request) -> None:
             request.extensions["timeout"]["connect"] = (
