@@ -31,6 +31,7 @@ from ...core.store.pages import LOCAL_USER
 from ._mcp_endpoint import SESSIONS
 from ._page_files import serve_page
 from ._routes import BEGIN_SECONDS, ROUTES, opened_book
+from ._webhooks import limit_webhooks
 from .users import (
     LOOPBACK,
     STUDIO,
@@ -349,6 +350,7 @@ async def _lifespan(_: Starlette) -> AsyncIterator[None]:
     # LangGraph writes questions and reports to `.langgraph_api`; only this user may read them.
     os.umask(0o077)
     await asyncio.to_thread(limit_heads)
+    await limit_webhooks()
     tokens = {user: token for token, user in (await asyncio.to_thread(users)).items()}
     token = "" if is_open() else tokens.get(LOCAL_USER, "")
     greeting = asyncio.create_task(_greet(urlsplit(local_address()), token))

@@ -24,6 +24,8 @@ ADDRESS = "LANGGRAPH_API_URL"
 """Environment variable with the server's own URL, set by LangGraph's command."""
 REQUIRE_TOKEN = f"{ENVIRONMENT_PREFIX}SERVER_REQUIRE_TOKEN"
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+"""What a host ends in if its default port is written out."""
 _SHORTEST = 16
 """Minimum length of a token."""
 
@@ -134,10 +136,12 @@ def refused_webhook(address: object) -> str:
     if not address:
         return ""
     host = str(address)
-    match = re.match(r"https?://([^/?#]*)", host, re.IGNORECASE)
+    match = re.match(r"(https?)://([^/?#]*)", host, re.IGNORECASE)
     if match:
-        host = match[1].lower()
-        if host in map(str.lower, server_settings().webhook_hosts):
+        port = _DEFAULT_PORTS[match[1].lower()]
+        host = match[2].lower()
+        allowed = [name.lower().removesuffix(port) for name in server_settings().webhook_hosts]
+        if host.removesuffix(port) in allowed:
             return ""
     return (
         f"webhook: {host[:100]!r} is not allowed; the operator can allow it with "

@@ -71,19 +71,22 @@ def test_serve_shows_the_page_and_the_documents_after_the_demo(tmp_path: Path) -
     assert thread[:6] in desk.run("runs").out
 
 
-@pytest.mark.fault("R27")
+@pytest.mark.fault("R27", 63)
 @pytest.mark.slow
 def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_other(
     tmp_path: Path,
 ) -> None:
     desk, calls = Desk(tmp_path), queue.Queue[Request]()
     write_documents(tmp_path / "homes" / "local")
+    targets = dict[str, str]()
 
     def heard(request: Request) -> Answer:
         calls.put(request)
-        return Answer()
+        target = targets.get(request.target)
+        return Answer(status=307, headers={"Location": target}) if target else Answer()
 
-    with serving(heard) as receiver:
+    with serving(heard) as receiver, serving(lambda _: Answer()) as other_port:
+        targets |= {"/away": f"{other_port.url}/", "/near": f"{receiver.url}/arrived"}
         host = receiver.url.removeprefix("http://")
         settings = {
             "DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS": host,
@@ -111,6 +114,14 @@ def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_o
                 thread, "deep_research", input=question, webhook=f"{receiver.url}/done?key=1"
             )
             call = calls.get(timeout=SECONDS)
+            # The second call is made after the redirect of the first one was refused.
+            seen = list[str]()
+            for target in ("/away", "/near"):
+                webhook = f"{receiver.url}{target}"
+                client.runs.wait(thread, "deep_research", input=question, webhook=webhook)
+                seen.append(calls.get(timeout=SECONDS).target)
+            seen.append(calls.get(timeout=SECONDS).target)
+    assert (seen, other_port.requests) == (["/away", "/near", "/arrived"], [])
     assert (call.target, call.json["thread_id"], call.json["status"]) == (
         "/done?key=1",
         thread,
