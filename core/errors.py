@@ -45,7 +45,7 @@ import sys
 from functools import cache
 from typing import Any, Self, TypeVar, cast
 
-from .masking import masked
+from .masking import masked, without_passwords
 
 Raised = TypeVar("Raised", bound=BaseException)
 _CHARACTERS = 500
@@ -83,6 +83,10 @@ class UserMistake(StopsTheRun, DeepResearchError):
     """The call or a setting must change; nothing more is spent until then."""
 
     exit_code = 2
+
+    def __str__(self) -> str:
+        """Return the text without passwords, since it may quote a setting."""
+        return without_passwords(super().__str__())
 
 
 class QuestionRefused(UserMistake):

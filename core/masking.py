@@ -23,6 +23,10 @@ _PASSWORD = re.compile(r"://[^/\s@:]*:([^/\s@]+)@")
 _WORD = re.compile(r"[^\s\"'{}\[\],;:=]++(?![\"']?\s*[:=]\s*[\"']?\w)")
 """A word of a value such as `NAME:TOKEN` or `Authorization: Bearer TOKEN`, unless it names the next
 word."""
+_EXAMPLE = "USER:PASSWORD"
+"""What messages to the user show in place of a login."""
+_UNQUOTED = re.compile(r"[^\s'\"]+")
+"""A word, such as an address."""
 _PATTERN = re.compile(
     r"(?i)(?<=://)[^/\s@]+(?=@)|(?<=bearer )\S+|(?<=key[=:])\s*[^\s&,;]+"
     r"|(?<=(?:token|sword|ecret)[=:])\s*[^\s&,;]+"
@@ -36,6 +40,20 @@ def masked(text: str) -> str:
     """Return the text with the environment's secrets, and all that looks like a key or password,
     replaced by `MASK`."""
     return _PATTERN.sub(MASK, Secrets({}, _SHORTEST_LOGGED).masked(text))
+
+
+def without_passwords(text: str) -> str:
+    """Return the text without what precedes the host in addresses with a password, also in
+    mistyped ones."""
+    return _UNQUOTED.sub(_without_password, text)
+
+
+def _without_password(match: re.Match[str]) -> str:
+    before, sign, host = match[0].rpartition("@")
+    scheme, slashes, login = before.rpartition("://")
+    if ":" not in login or login == _EXAMPLE:
+        return match[0]
+    return f"{scheme}{slashes}{MASK}{sign}{host}"
 
 
 class Secrets:

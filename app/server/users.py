@@ -52,7 +52,12 @@ def users() -> dict[str, str]:
         ) from error
     found = dict[str, str]()
     for pair in pairs:
-        user, _, token = pair.partition(":")
+        user, sign, token = pair.partition(":")
+        if not sign:
+            # It is a token, which must not be shown.
+            raise UnknownSetting(
+                "DEEP_RESEARCH_SERVER_TOKENS: an entry has no colon; it must be USER:TOKEN."
+            )
         if not user or len(token) < _SHORTEST or user == LOCAL_USER:
             raise UnknownSetting(
                 f"DEEP_RESEARCH_SERVER_TOKENS: the entry for {user!r} must be USER:TOKEN, with a "

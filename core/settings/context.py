@@ -529,6 +529,9 @@ def _described(fault: ErrorDetails) -> str:
     if value and fault["input"] in (value, *re.split(r"[\s,]+", value)):
         setting = _variable(field)
     message = fault["msg"].removeprefix("Value error, ")
+    if fault["loc"][0] == "mcp":
+        # Its headers and variables are secrets.
+        return f"{setting}: {message}"
     return f"{setting}: {message} (given: {fault['input']!r})"
 
 

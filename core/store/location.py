@@ -30,7 +30,10 @@ SQLITE_ERRORS = (sqlite3.Error, ValueError)
 """Errors of a damaged file; `ValueError` if a name in it is not valid text."""
 _POSTGRESQL = re.compile(r"(?:postgresql|postgres)(?:\+\w+)?://", re.IGNORECASE)
 """Scheme of a PostgreSQL address, with or without a driver's name as in SQLAlchemy's addresses."""
-_SCHEME = re.compile(r"([a-z][\w+.-]+)://", re.IGNORECASE)
+_OTHER_ADDRESS = re.compile(
+    r"\s*(?:[a-z][\w+.-]+\s*:/|postgres.*@|.*\bpassword\s*=)", re.IGNORECASE
+)
+"""Matches the addresses of other databases, and mistyped ones."""
 
 SETTINGS_NOTE = "settings"
 """Name of the note in a thread's store with the name, the label and the chosen settings of its
@@ -88,19 +91,19 @@ class RunsLocation(NamedTuple):
     def named(cls, name: str | Path) -> RunsLocation:
         """Return the location that the user gave as `name`.
 
-        Raises `DatabaseUnusable` for another kind of database, and for a path into a missing
-        folder: only the data folder is created, since any other path may be mistyped.
+        Raises `DatabaseUnusable` for another kind of database or a mistyped address, and for a path
+        into a missing folder: only the data folder is created, since any other path may be
+        mistyped.
         """
         if isinstance(name, str):
             postgresql = _POSTGRESQL.match(name)
             if postgresql:
                 return cls(f"postgresql://{name[postgresql.end() :]}")
-            scheme = _SCHEME.match(name)
-            if scheme:
-                # The rest may hold a password.
+            if _OTHER_ADDRESS.match(name):
+                # Not quoted, because it may hold a password.
                 raise DatabaseUnusable(
-                    f"A database at {scheme[1]}:// cannot be used: give the path of a file, which "
-                    "becomes an SQLite database, or postgresql://USER:PASSWORD@HOST/NAME (setting "
+                    "The database cannot be used: give the path of a file, which becomes an SQLite "
+                    "database, or postgresql://USER:PASSWORD@HOST/NAME, without spaces (setting "
                     f"{DATABASE})."
                 )
         path = Path(name).expanduser()

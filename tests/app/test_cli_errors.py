@@ -173,6 +173,36 @@ def test_an_unknown_variable_causes_a_warning_and_no_error(desk: Desk) -> None:
     )
 
 
+@pytest.mark.fault("R19")
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        *(
+            ("DEEP_RESEARCH_DATABASE", address)
+            for address in (
+                "postgresql ://u:SECRET@h/db",
+                " postgresql://u:SECRET@h/db",
+                "postgresql:/u:SECRET@h/db",
+                "postgresql:u:SECRET@h",
+                "postgres ://u:SECRET/x@h",
+                "host=h password=SECRET",
+                "u:SECRET@h/db",
+                "mysql://u:SECRET@h/x",
+            )
+        ),
+        ("DEEP_RESEARCH_ENGINES", "http://u:SECRET@h"),
+        ("DEEP_RESEARCH_ALLOW_PRIVATE", "http://u:SECRET@h"),
+        ("DEEP_RESEARCH_MCP", '{"x": {"url": "http://h", "headers": "SECRET"}, "y": "SECRET"}'),
+    ],
+)
+def test_no_error_shows_the_password_of_a_setting(desk: Desk, variable: str, value: str) -> None:
+    line = complaint(desk.call(*ASK, "light", **{variable: value}))
+    assert "SECRET" not in line
+    if variable == "DEEP_RESEARCH_DATABASE" and value != "u:SECRET@h/db":
+        assert "postgresql://USER:PASSWORD@HOST/NAME" in line
+        assert "DEEP_RESEARCH_DATABASE" in line
+
+
 @pytest.mark.fault(37)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_report_that_cannot_be_written_is_printed_instead(desk: Desk) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from deep_research.app.server.users import ADDRESS, is_open, server_settings, user_of, users
+from deep_research.core.errors import UnknownSetting
 from deep_research.core.settings.server_settings import local_address
 
 HERE = "http://127.0.0.1:2024"
@@ -69,3 +70,11 @@ def test_requests_from_allowed_origins_are_accepted(
     monkeypatch.setenv("DEEP_RESEARCH_SERVER_ORIGINS", "http://localhost:3000")
     for asking, expected in ((origin, user), ("https://smith.langchain.com", "local")):
         assert user_of({"host": "127.0.0.1:2024", "origin": asking}, "127.0.0.1") == expected
+
+
+@pytest.mark.fault("R19")
+def test_a_token_without_a_user_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEP_RESEARCH_SERVER_TOKENS", "a-long-token-of-nobody")
+    with pytest.raises(UnknownSetting, match="it must be USER:TOKEN") as refused:
+        users()
+    assert "a-long-token" not in str(refused.value)
