@@ -346,7 +346,8 @@ class RunSaver(BaseCheckpointSaver[str]):
             "SELECT thread_id FROM checkpoints GROUP BY thread_id "  # noqa: S608
             f"ORDER BY max({self.order}) DESC"
         )
-        return [str(row[0]) for row in await self.rows(query)]
+        # A damaged index may give a thread several times.
+        return list(dict.fromkeys([str(row[0]) for row in await self.rows(query)]))
 
     async def state_version(self, thread_id: str) -> str:  # noqa: ARG002 - for databases that have one
         """Return the version of a thread's state, which differs after any write to its checkpoints;

@@ -165,7 +165,8 @@ class RunsLocation(NamedTuple):
     def check_whole(self) -> None:
         """Raise `DatabaseUnusable` if any part of an SQLite file is damaged."""
         if isinstance(self.target, Path):
-            [[found], *_] = self.query("PRAGMA quick_check(1)", seconds=BUSY_SECONDS)
+            # Unlike a quick check, it compares the indexes with the tables.
+            [[found], *_] = self.query("PRAGMA integrity_check(1)", seconds=BUSY_SECONDS)
             if found != "ok":
                 raise sqlite_unusable(self.target, ValueError(found))
 

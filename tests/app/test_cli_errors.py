@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from kit.commands import Desk, Ended, desk_in
+from kit.stored_runs import queried
 
 WHEN = "When was the Skerry Light lit?"
 PAGE = 4096
@@ -238,6 +239,18 @@ def truncated(whole: bytes, chance: random.Random) -> bytes:
     return whole[: chance.randrange(1, len(whole))]
 
 
+def entries_shuffled(whole: bytes, chance: random.Random) -> bytes:
+    # Each page of an index begins with its kind; the offsets of its entries follow its header.
+    changed = bytearray(whole)
+    for start in range(0, len(whole), PAGE):
+        if whole[start] == 10:
+            count = int.from_bytes(whole[start + 3 : start + 5])
+            offsets = [whole[start + 8 + 2 * n : start + 10 + 2 * n] for n in range(count)]
+            chance.shuffle(offsets)
+            changed[start + 8 : start + 8 + 2 * count] = b"".join(offsets)
+    return bytes(changed)
+
+
 @pytest.fixture(scope="module")
 def damaged(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A folder with two runs."""
@@ -262,6 +275,29 @@ def test_a_damaged_database_is_reported_in_one_line(
         file = tmp_path / f"{number}.sqlite"
         file.write_bytes(damage(whole, random.Random(seed)))
         says_what_is_wrong(damaged, command, file)
+
+
+@pytest.mark.fault(64)
+def test_runs_that_a_damaged_index_gives_several_times_are_listed_once(
+    damaged: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(damaged.folder)
+    file = tmp_path / "runs.sqlite"
+    whole = (damaged.data / "runs.sqlite").read_bytes()
+    file.write_bytes(entries_shuffled(whole, random.Random(1)))
+    given = [row[0] for row in queried(file, "SELECT thread_id FROM checkpoints GROUP BY 1")]
+    assert len(given) > len(set(given)) == 2
+    # In a process of its own, which is waited for only for a while.
+    monkeypatch.setenv("DEEP_RESEARCH_DATABASE", str(file))
+    ended = damaged.run("runs")
+    assert ended.code == 0
+    assert sorted(line[:6] for line in ended.out.splitlines()) == sorted(
+        {thread[:6] for thread in given}
+    )
+    report = damaged.run("doctor")
+    assert report.code != 0
+    assert f"missing  runs: The database '{file}' cannot be used: " in report.out
+    assert "It is damaged: restore a backup" in report.out
 
 
 @pytest.mark.fault(40)
