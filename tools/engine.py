@@ -98,8 +98,7 @@ class EngineFailed(Exception):
         """Return the failure for an engine whose answer is not read to its end."""
         return cls(
             f"{title} sent more than {ANSWER_BYTES} bytes, the most that is read of an answer: "
-            "choose another engine (engines).",
-            is_lasting=True,
+            "use another engine (engines)."
         )
 
 

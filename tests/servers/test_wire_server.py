@@ -3,12 +3,16 @@ kill."""
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from kit.commands import KEYS, Point, WireDesk, model_call, page_call, search_call, wire_desk
+from kit.engines import Answer
 from kit.openai_server import Received, Reply, fail, use
 from kit.packets import PASSING, Check
 from kit.server import GRAPH, Conversation, Server, said, until
@@ -126,6 +130,29 @@ async def test_a_refused_key_ends_the_run_in_one_line(
     assert len(desk.lab.models.requests) == 1
     assert "Traceback" not in f"{parts}{state}{thread}"
     assert not any(key in f"{parts}{state}{thread}" for key in KEYS)
+
+
+@pytest.mark.fault(62)
+async def test_a_compression_bomb_of_a_search_engine_costs_little_memory_and_the_run_says_so(
+    server: Server, client: LangGraphClient, desk: WireDesk
+) -> None:
+    desk.forget()
+    packer, result = zlib.compressobj(wbits=31), b'{"title": "Light", "url": "https://a.example/"},'
+    parts = [packer.compress(b'{"results": ['), packer.compress(result * 2_000_000)]
+    bomb = b"".join([*parts, packer.compress(result[:-1] + b"]}"), packer.flush()])
+    desk.lab.engine.on("keeper", Answer(body=bomb, headers={"Content-Encoding": "gzip"}))
+    before = peak_bytes(server)
+    talk = await Conversation(client).create()
+    await talk.ask(QUESTION)
+    assert "Tavily sent more than 4000000 bytes, the most that is read" in str(talk.packets())
+    assert len(bomb) < 300_000 and peak_bytes(server) - before < 100_000_000
+
+
+def peak_bytes(server: Server) -> int:
+    """The most memory that the server has used so far."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text("utf-8")
+    [kilobytes] = re.findall(r"VmHWM:\s+(\d+) kB", status)
+    return 1024 * int(kilobytes)
 
 
 @pytest.mark.fault("R9", "R18", "R20")
