@@ -61,6 +61,8 @@ class Exchange(NamedTuple):
         await self.send(data)
 
 
+_TURNS = 5
+"""Turns of the event loop in which a connection ends."""
 Handler = Callable[[Exchange], Awaitable[None]]
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -139,7 +141,14 @@ def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> Iterator[int]:
         try:
             yield server.sockets[0].getsockname()[1]
         finally:
-            portal.call(server.close)
+            portal.call(_close, server)
+
+
+async def _close(server: asyncio.Server) -> None:
+    server.close()
+    # Connections whose clients have gone away come to their end.
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
 
 
 async def request_in(reader: asyncio.StreamReader) -> Request:
