@@ -26,6 +26,7 @@ from ..check_file import CheckedFile
 from ..runs import RunBook, StoredRun
 from ..stream import read_packet
 from ..words import GRAPHS, default_strategy
+from ._connections import is_stopping
 from ._routes import check_for, read_for
 from .auth import opened_books
 from .users import token_in, user_of
@@ -192,7 +193,8 @@ class ServedRuns(NamedTuple):
                 raise UserMistake(error.message) from error
             except asyncio.CancelledError:
                 await asyncio.gather(first, return_exceptions=True)
-                for run in runs:
+                # A run that the server's stop interrupts goes on when it starts again.
+                for run in () if is_stopping() else runs:
                     await client.runs.cancel(thread, run, wait=True)
                 raise
         return await self.book.read(thread)

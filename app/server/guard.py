@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import re
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import cache, reduce
+from functools import reduce
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -28,6 +27,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...core.errors import ThreadBusy, UserMistake
 from ...core.settings.server_settings import local_address
 from ...core.store.pages import LOCAL_USER
+from ._connections import HEAD_BYTES, limit_connections
+from ._log import shorten_log
 from ._mcp_endpoint import SESSIONS
 from ._page_files import serve_page
 from ._routes import BEGIN_SECONDS, ROUTES, opened_book
@@ -47,8 +48,6 @@ from .users import (
 
 _LISTENING_SECONDS = 0.05
 """Seconds between two checks whether the server is listening."""
-_HEAD_SECONDS, _HEAD_BYTES = 10.0, 64 * 1024
-"""Timeout for receiving the head of a request, and its maximum size."""
 _BODY_SECONDS = 60
 """Timeout for receiving the body of a request."""
 _STREAM = re.compile(r"/research/runs/[^/]+/packets")
@@ -139,8 +138,8 @@ def _refused(
     head_bytes = len(scope["query_string"])
     for name, value in headers.raw:
         head_bytes += len(name) + len(value)
-    if head_bytes > _HEAD_BYTES:
-        return 431, f"The head of the request is longer than {_HEAD_BYTES} bytes."
+    if head_bytes > HEAD_BYTES:
+        return 431, f"The head of the request is longer than {HEAD_BYTES} bytes."
     settings = server_settings()
     host = headers.get("host", "")
     host_name = urlsplit(f"//{host}").hostname or ""
@@ -237,52 +236,6 @@ async def _body(receive: Receive) -> bytes | None:
             return b"".join(parts)
 
 
-@cache
-def limit_heads() -> None:
-    """Patch uvicorn to close connections whose request heads arrive too slowly or are too long.
-
-    Uvicorn has no such limits, and `langgraph dev` does not pass settings to it.
-    """
-    from uvicorn.protocols.http.auto import AutoHTTPProtocol
-
-    protocol: Any = AutoHTTPProtocol
-    made = protocol.connection_made
-    received = protocol.data_received
-
-    def connection_made(self: Any, transport: asyncio.Transport) -> None:
-        made(self, transport)
-        self.head_bytes = 0
-        self.head_timer = self.loop.call_later(_HEAD_SECONDS, close, self)
-
-    def data_received(self: Any, data: bytes) -> None:
-        was_in_head = is_in_head(self)
-        received(self, data)
-        if was_in_head and is_in_head(self):
-            self.head_bytes += len(data)
-        else:
-            self.head_bytes = 0
-        if self.head_bytes > _HEAD_BYTES:
-            self.transport.close()
-        elif self.cycle and not self.cycle.response_complete:
-            if self.head_timer:
-                self.head_timer.cancel()
-            self.head_timer = None
-        elif not self.head_timer:
-            self.head_timer = self.loop.call_later(_HEAD_SECONDS, close, self)
-
-    def is_in_head(self: Any) -> bool:
-        # h11 does not show an incomplete head, but has its own size limit.
-        return self.scope is not None and "method" not in self.scope
-
-    def close(self: Any) -> None:
-        # A connection upgraded to a web socket has another protocol.
-        if self.transport.get_protocol() is self:
-            self.transport.close()
-
-    protocol.connection_made = connection_made
-    protocol.data_received = data_received
-
-
 async def _greet(address: SplitResult, token: str) -> None:
     """Print where to open the server once it is listening; `token` is empty if it needs none or
     users have their own.
@@ -334,22 +287,10 @@ class AllowedOrigins(CORSMiddleware):
 
 @asynccontextmanager
 async def _lifespan(_: Starlette) -> AsyncIterator[None]:
-    def without_traceback(record: logging.LogRecord) -> bool:
-        # Our own errors need no traceback in LangGraph's log.
-        logged = record.msg
-        if isinstance(logged, dict):
-            event = str(logged.get("event"))
-            if f"<class '{UserMistake.__module__}." in event:
-                logged.pop("exception", None)
-        return True
-
-    logging.getLogger("langgraph_api.worker").addFilter(without_traceback)
-    logging.getLogger("deep_research").setLevel(logging.WARNING)
-    # httpx logs URLs, which contain queries and OpenAlex's key.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    shorten_log()
     # LangGraph writes questions and reports to `.langgraph_api`; only this user may read them.
     os.umask(0o077)
-    await asyncio.to_thread(limit_heads)
+    await asyncio.to_thread(limit_connections)
     await limit_webhooks()
     tokens = {user: token for token, user in (await asyncio.to_thread(users)).items()}
     token = "" if is_open() else tokens.get(LOCAL_USER, "")

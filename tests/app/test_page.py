@@ -293,6 +293,27 @@ def test_a_message_reaches_the_researchers(reader: Reader, desk: WireDesk) -> No
         assert FACTS["keeper"] in page.locator(".report article").inner_text()
 
 
+@pytest.mark.fault(56)
+def test_a_page_goes_on_with_the_next_server(
+    reader: Reader, desk: WireDesk, server: Server
+) -> None:
+    with reader.page() as page:
+        desk.holds.points.add(HELD)
+        ask(page)
+        page.locator(".task.done").first.wait_for()
+        server.stop()
+        page.get_by_text("The connection was lost; trying again.").wait_for(state="attached")
+        assert page.get_by_role("alert").count() == 0
+        server.start(server.port)
+        page.locator(".report article").wait_for()
+        assert FACTS["keeper"] in page.locator(".report article").inner_text()
+        page.locator(".byline", has_text="source").wait_for()
+        # The browser notes each connection that is lost or refused.
+        lost = [words for words in reader.said if "net::ERR_" in words]
+        assert lost and lost == reader.said
+        reader.said.clear()
+
+
 def test_a_table_is_sorted_and_it_and_the_report_are_copied(reader: Reader) -> None:
     with reader.page() as page:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])

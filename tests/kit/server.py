@@ -71,9 +71,9 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def start(self) -> None:
-        """Start and wait until it answers."""
-        self.port = _free_port()
+    def start(self, port: int = 0) -> None:
+        """Start and wait until it answers; 0: at a free port."""
+        self.port = port or _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.places.add(f"127.0.0.1:{self.port}")
         began = time.monotonic()
@@ -112,11 +112,11 @@ class Server:
             time.sleep(PAUSE)
         self.seconds = time.monotonic() - began
 
-    def stop(self) -> None:
-        """End it as Ctrl-C does."""
-        self.process.send_signal(signal.SIGINT)
+    def stop(self, by: signal.Signals = signal.SIGINT, seconds: float = SECONDS) -> None:
+        """End it with a signal, by default as Ctrl-C does; fails if it takes longer."""
+        self.process.send_signal(by)
         try:
-            self.process.wait(SECONDS)
+            self.process.wait(seconds)
         finally:
             self.kill()
 

@@ -24,10 +24,13 @@ from deep_research.app.stream import read_packet
 pytestmark = pytest.mark.slow
 
 LOCKED = "What is behind the locked door?"
+REFUSED = "What does the model refuse?"
 
 
 def clarify(request: Received) -> Reply:
-    """One question is met by a key that is taken no more."""
+    """For one question the key is refused, for another one the request."""
+    if REFUSED in request.prompt:
+        return fail(400, "This request is not understood.")
     if LOCKED in request.prompt:
         return fail(401, f"Incorrect API key provided: {request.key}.", code="invalid_api_key")
     return use(("generate_plan", {}))
@@ -153,6 +156,26 @@ def peak_bytes(server: Server) -> int:
     status = Path(f"/proc/{server.process.pid}/status").read_text("utf-8")
     [kilobytes] = re.findall(r"VmHWM:\s+(\d+) kB", status)
     return 1024 * int(kilobytes)
+
+
+@pytest.mark.fault(24)
+async def test_a_failed_model_takes_one_line_for_each_logger_and_no_traceback(
+    server: Server, client: LangGraphClient
+) -> None:
+    talk = await Conversation(client).create()
+    before = len(server.log.read_text("utf-8"))
+    with pytest.raises(AssertionError, match="ModelFailed"):
+        await talk.ask(REFUSED)
+
+    def logged() -> list[str]:
+        return server.log.read_text("utf-8")[before:].splitlines()
+
+    async def are_all_logged() -> bool:
+        # The packages of the call, of the graph, and of LangGraph's worker, twice.
+        return sum("rejects the request (HTTP 400)" in line for line in logged()) == 4
+
+    await until(are_all_logged)
+    assert not any("Traceback" in line or line.startswith("  ") for line in logged())
 
 
 @pytest.mark.fault("R9", "R18", "R20")

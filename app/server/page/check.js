@@ -29,9 +29,10 @@ export async function check(form) {
   for await (const { event, data } of server.events("/research/check", stop.signal, { method: "POST", body })) {
     if (event === "refused") throw new server.Refused(409, data.detail);
     if (event === "notice") byId("checking").textContent = data.words;
-    if (event === "checked") byId("column").replaceChildren(h("h1", {}, "Checked report"), h("p", { class: "standing" }, data.summary),
+    if (event === "checked") return byId("column").replaceChildren(h("h1", {}, "Checked report"), h("p", { class: "standing" }, data.summary),
       h("div", { class: "report" }, [...parsed(data.html.replace(/<head>[\s\S]*?<\/head>/, "")).querySelectorAll("main > *, aside.quote")]), h("p", {}, h("a", { class: "button", href: "#/" }, "New question")));
   }
+  throw new server.Refused(0, "The connection to the server was lost. Check the report again.");
 }
 
 export const checkLink = () => h("p", { class: "quiet" }, "Or ", h("a", { href: "#/check" }, "check a report from elsewhere"), " against its sources.");

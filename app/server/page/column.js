@@ -9,6 +9,8 @@ import { add, begin, read } from "./story.js";
 import { dockView, exchangeView, followUps, slicesOf, strip } from "./thread.js";
 
 const BAR = 56, STEERING = 15_000;
+// Milliseconds before a lost stream is opened again: at first, and at most.
+const SOON = 500, LATER = 10_000;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
   is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], open_gaps: [], checked: "", depth: "standard", changed: "" };
@@ -154,15 +156,18 @@ export async function follow(id, asked, on) {
   Object.assign(view, { isFollowing: true, stage: "" });
   draw();
   if (asked) listen(asked.run).catch(on.fail);
-  for (let isLoaded = Boolean(asked); mine === page.thread;) {
+  for (let isLoaded = Boolean(asked), isBack = false, wait = SOON; mine === page.thread; isBack = true) {
     try {
       isLoaded ||= await loadEarlier(mine);
       for await (const { event, data } of server.events(`/research/runs/${id}/packets`, mine.stop.signal)) {
         if (mine !== page.thread) return;
+        wait = SOON;
         if (event === "refused" && (await server.runAtWork(id).catch(() => ""))) break;
         if (event === "refused") return latest().failure ? draw() : on.missing(data.detail);
         if (event === "packets") take(data);
         else stand(data);
+        if (isBack && isAtWork()) listen("").catch(() => {});
+        isBack = false;
       }
     } catch (error) {
       if (mine !== page.thread || error.name === "AbortError") return;
@@ -170,9 +175,10 @@ export async function follow(id, asked, on) {
       if (error.status === 401) return on.fail(error);
       // Try again later: a restarted server comes back, and a busy one frees streams.
       on.say(error.status === 429 ? error.message : "The connection was lost; trying again.");
-      if (error.status === 429) await new Promise((resolve) => setTimeout(resolve, 10_000));
+      if (error.status === 429) wait = LATER;
     }
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    wait = Math.min(2 * wait, LATER);
   }
 }
 
@@ -224,14 +230,24 @@ export async function listen(started) {
   if (!run || thread.heard === run) return;
   thread.heard = run;
   exchange.live = { tokens: Math.max(exchange.live.tokens, exchange.run.spent.tokens), usd: Math.max(exchange.live.usd, exchange.run.spent.usd) };
-  for await (const packet of server.live(thread.id, run, thread.stop.signal)) {
-    if (thread !== page.thread) return;
-    const { type, input_tokens: read, output_tokens: written, usd } = packet;
-    if (type === "call_finished") exchange.live = { tokens: exchange.live.tokens + read + written, usd: exchange.live.usd + usd };
-    if (type === "documents_indexed") exchange.passing = packet.done < packet.total ? `Reading your documents: ${packet.done} of ${packet.total}` : "";
-    else if (type === "call_delayed") exchange.passing = `The model provider asks us to wait ${Math.round(packet.seconds)} s: ${packet.reason}`;
-    else if (!["chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = "";
+  try {
+    for await (const packet of server.live(thread.id, run, thread.stop.signal)) {
+      if (thread !== page.thread) return;
+      hear(exchange, packet);
+    }
+  } catch (error) {
+    if (error.status !== 0) throw error;
+    // The server has stopped: `follow` listens again once it is back, and the run may go on then.
+    thread.heard = "";
   }
+}
+
+function hear(exchange, packet) {
+  const { type, input_tokens: read, output_tokens: written, usd } = packet;
+  if (type === "call_finished") exchange.live = { tokens: exchange.live.tokens + read + written, usd: exchange.live.usd + usd };
+  if (type === "documents_indexed") exchange.passing = packet.done < packet.total ? `Reading your documents: ${packet.done} of ${packet.total}` : "";
+  else if (type === "call_delayed") exchange.passing = `The model provider asks us to wait ${Math.round(packet.seconds)} s: ${packet.reason}`;
+  else if (!["chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = "";
 }
 
 export function leave() {
