@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -103,12 +103,19 @@ class Index:
 
     def document(self, path: str) -> IndexedFile | None:
         """Return a document with its text; None if the file is unknown or has no text."""
+        return next(iter(self.documents([path])), None)
+
+    def documents(self, paths: Iterable[str]) -> list[IndexedFile]:
+        """Return documents with their texts, without files that are unknown or have no text."""
+        documents = list[IndexedFile]()
         with self._transaction() as connection:
-            row = connection.execute(_DOCUMENT, (path,)).fetchone()
-            if row is None:
-                return None
-            document = IndexedFile(*row)
-            return document._replace(text=indexed_text(connection, document.content_hash))
+            for path in paths:
+                row = connection.execute(_DOCUMENT, (path,)).fetchone()
+                if row:
+                    document = IndexedFile(*row)
+                    text = indexed_text(connection, document.content_hash)
+                    documents.append(document._replace(text=text))
+        return documents
 
     @contextmanager
     def reading(self, source_of: SourceOf) -> Iterator[IndexReader]:

@@ -280,6 +280,8 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
 
 def create_private(file: Path) -> None:
     """Create an empty file that only its owner can read, unless it exists."""
+    if file.exists():
+        return
     # Folder by folder, since mkdir does not apply its mode to parents.
     for folder in (file.parent.parent, file.parent):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -55,6 +55,8 @@ _MOST_UNKNOWN = 3
 language."""
 _MOST_LISTED = 150
 """Maximum documents to list individually."""
+_READ_AT_ONCE = 20
+"""Number of documents to read from an index together, since opening it takes a millisecond."""
 _MOST_FOLDERS = 60
 """Maximum folders to list instead, those with the most documents first."""
 _LIST_CHARACTERS = 8000
@@ -228,11 +230,14 @@ class Library:
         """Yield all distinct readable documents, folder by folder, sorted by path."""
         keys: set[str] = set()
         for root in self._roots:
-            for path in sorted(self._upkeep.run((root,), root.store.stamps)):
-                document = self.read(root.address(path))
-                if document and document.source.key not in keys:
-                    keys.add(document.source.key)
-                    yield document
+            paths = sorted(self._upkeep.run((root,), root.store.stamps))
+            for start in range(0, len(paths), _READ_AT_ONCE):
+                together = paths[start : start + _READ_AT_ONCE]
+                for entry in self._upkeep.run((root,), partial(root.store.documents, together)):
+                    source = self._source(root, entry)
+                    if source.key not in keys:
+                        keys.add(source.key)
+                        yield LibraryDocument(source, entry.text)
 
     def addresses(self) -> Iterator[str]:
         """Yield the addresses of all readable documents."""

@@ -167,12 +167,18 @@ def _openai_server(role: Role) -> Server:
 def model_host(model: BaseChatModel) -> str:
     """Return the host and port of a model's server; empty if its class has none of the known
     attributes."""
-    for name in _ADDRESSES:
-        address = getattr(model, name, None)
+    for name in _addresses_of(type(model)):
+        address = getattr(model, name)
         host = host_in(address) if isinstance(address, str) else ""
         if host:
             return host
     return ""
+
+
+@cache
+def _addresses_of(kind: type[BaseChatModel]) -> tuple[str, ...]:
+    """Return which of the known attributes a class has; Pydantic takes long to miss one."""
+    return tuple(name for name in _ADDRESSES if name in kind.model_fields or hasattr(kind, name))
 
 
 def _base_url() -> str:
@@ -393,11 +399,11 @@ def is_small(role: Role, context: Context) -> bool:
     The setting `small` decides. With `auto`, a model is small if it cannot call tools through the
     API or has a small window; the extractive model never is.
     """
-    if is_extractive(role, context):
+    profile = profile_of(role, context)
+    if profile.name == EXTRACTIVE:
         return False
     if context.small != "auto":
         return context.small == "on"
-    profile = profile_of(role, context)
     if context.tool_calls == "auto":
         needs_help = profile.at_server in notes.helped
     else:
