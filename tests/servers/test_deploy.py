@@ -68,14 +68,16 @@ def interpreter() -> str:
 
 def carried_out(file: Path, folder: Path) -> Image:
     """Carry out the steps of a container file, with a fresh interpreter instead of its base image."""
-    subprocess.run([interpreter(), "-m", "venv", str(folder / "python")], check=True)
-    path = f"{folder / 'python' / 'bin'}:{os.environ['PATH']}"
-    environment = {"PATH": path, "HOME": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    # Of all that is installed the servers import a part, and compile that themselves.
-    environment["PIP_NO_COMPILE"] = "1"
+    programs = folder / "python" / "bin"
+    subprocess.run([interpreter(), "-m", "venv", "--without-pip", programs.parent], check=True)
     # An interpreter may come with a pip that takes four times as long to choose versions.
-    newest = ["pip", "install", "--quiet", "--upgrade", "pip"]
-    subprocess.run(newest, env=environment, capture_output=True, check=False)
+    pip = [sys.executable, "-m", "pip", "--python", programs / "python", "install", "--quiet"]
+    subprocess.run([*pip, "pip"], capture_output=True, check=True)
+    path = f"{programs}:{os.environ['PATH']}"
+    environment = {"PATH": path, "HOME": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    # Of all that is installed the servers import a part, and compile that themselves. For this
+    # option, pip takes 0 as yes.
+    environment["PIP_NO_COMPILE"] = "0"
     image = Image(folder, environment, "/", [])
     lines = [
         line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#")
