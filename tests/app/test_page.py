@@ -102,7 +102,10 @@ class Reader:
         """A page in a fresh browser context, opened at the address that the server prints."""
         self.said.clear()
         context = self.browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            # What is animated is drawn anew all the time, by the processor.
+            reduced_motion="reduce",
         )
         context.set_default_timeout(WAIT)
         context.add_init_script(script)
