@@ -26,11 +26,12 @@ SHORT = 330
 """Height of a page in pixels that holds these texts; blank paper is searched for text, too."""
 
 
-def write_scans(folder: Path) -> Path:
+def write_scans(folder: Path, *others: str) -> Path:
+    """Write two scans, the first with a page for each of the other texts before its own."""
     folder.mkdir()
-    pages = [scanned(printed(text, width=60, height=SHORT)) for text in (TRADE, LIGHT, KEEPER)]
-    (folder / "light.pdf").write_bytes(pdf_of_scans(pages))
-    (folder / "keeper.png").write_bytes(file_of(pages[2], "PNG"))
+    pages = [scanned(printed(text, width=60, height=SHORT)) for text in (*others, LIGHT, KEEPER)]
+    (folder / "light.pdf").write_bytes(pdf_of_scans(pages[:-1]))
+    (folder / "keeper.png").write_bytes(file_of(pages[-1], "PNG"))
     return folder
 
 
@@ -45,7 +46,7 @@ def with_text(scan: bytes) -> bytes:
 
 def test_a_run_over_scans_cites_their_pages_and_reads_them_once(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
-    docs = str(write_scans(desk.folder / "scans"))
+    docs = str(write_scans(desk.folder / "scans", TRADE))
     ended = desk.call("ask", QUESTION, "--docs", docs, "--thread", "light", *LIMIT)
     assert ended.code == 0 and "documents indexed: 2 of 2" in ended.err, ended.err
     file = desk.folder / "run.json"

@@ -49,6 +49,8 @@ TOWER = (
 )
 SHORT = 330
 """Height of a page in pixels that holds this text; blank paper is searched for text, too."""
+HALF = 900
+"""Height of a page that holds one of the longer texts."""
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +73,10 @@ def flat(extract: Extract) -> str:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_of_six_scanned_pages_nearly_all_words_are_right(parser: Parser) -> None:
+    heights = [A4[1]] + [HALF] * 5
     pages = [
         scanned(
-            printed(TEXTS[n % 3], FONTS[n % 4], 28 + 2 * (n % 4)),
+            printed(TEXTS[n % 3], FONTS[n % 4], 28 + 2 * (n % 4), height=heights[n]),
             (-1.2, -0.6, 0.4, 0.9)[n % 4],
             6 + 2 * n,
             seed=n,
@@ -112,7 +115,7 @@ def test_rotated_pages_are_read_upright(parser: Parser, turned: int) -> None:
 
 @pytest.mark.slow
 def test_columns_are_read_one_after_the_other_and_tables_row_by_row(parser: Parser) -> None:
-    page = Image.new("L", A4, WHITE)
+    page = Image.new("L", (A4[0], 1100), WHITE)
     draw, letters = ImageDraw.Draw(page), ImageFont.truetype(FONTS[2], 32)
     draw.text(
         (150, 80),
