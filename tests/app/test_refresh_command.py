@@ -130,6 +130,7 @@ def test_if_changed_reports_something_new_once_and_is_silent_otherwise(
     assert (failed.code, failed.out, failed.err.count("\n")) == (2, "", 1)
 
 
+@pytest.mark.slow
 def test_the_cron_line_of_the_docs_works_in_a_shell(desk: Desk, tmp_path: Path) -> None:
     folder = tmp_path / "research"
     folder.mkdir()

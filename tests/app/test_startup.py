@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
+from itertools import islice
+from typing import NamedTuple, TypeAlias
 
-from kit.commands import Desk
+import pytest
+from kit.commands import desk_in
 from kit.runs import QUESTION
 from kit.stored_runs import queried
 
@@ -48,28 +50,90 @@ _FOR_RESEARCH = {
 """Clients of models and of the web, parsers, and servers: not needed to read stored runs."""
 
 
-def _run(*commands: list[str]) -> list[tuple[int, str, set[str]]]:
+Ends: TypeAlias = list[tuple[int, str, set[str]]]
+"""Exit codes, outputs and the libraries loaded by then."""
+
+
+def _run(*commands: list[str]) -> Ends:
     """Run commands one after another in one process; return each one's exit code, output, and the
     libraries loaded so far."""
     script = [sys.executable, "-c", _SCRIPT, json.dumps(commands)]
     printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
-    ends = list[tuple[int, str, set[str]]]()
+    ends: Ends = []
     for code, shown, modules in json.loads(printed):
         ends.append((code, shown, {module.partition(".")[0] for module in modules}))
     return ends
 
 
-def test_help_and_wrong_usage_load_neither_langgraph_nor_pydantic() -> None:
-    ends = _run(
-        ["--help"],
-        ["ask", "--help"],
-        ["serch", "keeper"],
-        ["ask", "Who kept the light?", "--modle", "extractive"],
-        ["ask", "Who kept the light?", "--verify", "maybe"],
-        ["ask", "Who", "kept", "it?"],
-        ["show"],
-        ["show", "light", "--json", "--format", "json"],
-    )
+_HELP = (
+    ["--help"],
+    ["ask", "--help"],
+    ["serch", "keeper"],
+    ["ask", "Who kept the light?", "--modle", "extractive"],
+    ["ask", "Who kept the light?", "--verify", "maybe"],
+    ["ask", "Who", "kept", "it?"],
+    ["show"],
+    ["show", "light", "--json", "--format", "json"],
+)
+_ASK = ("ask", "Who kept the light?")
+_WRONG_SETTINGS = (
+    [*_ASK, "--limit", "x=1"],
+    [*_ASK, "--limit", "max_cycles=many"],
+    [*_ASK, "--after", "soon"],
+    [*_ASK, "--thread", ""],
+    [*_ASK, "--out", "report.odt"],
+    [*_ASK, "--json", "--window", "wide"],
+    ["resume", "light", "--limit", "x=1"],
+    ["check", "report.md", "--limit", "x=1"],
+    ["refresh", "light", "--limit", "x=1"],
+    ["doctor", "--after", "soon"],
+    ["mcp", "--limit", "x=1"],
+    ["serve", "--limit", "x=1"],
+)
+
+
+class Started(NamedTuple):
+    """What groups of commands of one process printed and loaded."""
+
+    help: Ends
+    wrong_settings: Ends
+    no_runs: Ends
+    runs: Ends
+    runs_in_full: Ends
+    """The same commands, in another process, where no overviews are stored."""
+    runs_again: Ends
+    """The same commands after that, in a third process."""
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Started:
+    """Commands in the order of what they may load. The folder named by the environment is empty."""
+    desk = desk_in(tmp_path_factory.mktemp("started"))
+    given = ("--docs", str(desk.docs), "--model", "extractive")
+    assert desk.call("ask", QUESTION, *given, "--thread", "finished", "--yes").code == 0
+    assert desk.call("ask", QUESTION, *given, "--thread", "waiting", "--review-plan").code == 3
+    folder = ["--data-dir", str(desk.data)]
+    reading = [
+        ["runs", *folder],
+        ["show", "finished", *folder],
+        ["show", "waiting", *folder],
+        ["show", "finished", "--format", "json", *folder],
+        ["show", "unknown", *folder],
+    ]
+    no_runs = [["runs"], ["show", "light"]]
+    empty = tmp_path_factory.mktemp("empty")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEEP_RESEARCH_DATA_DIR", str(empty))
+        ends = iter(_run(*_HELP, *_WRONG_SETTINGS, *no_runs, *reading))
+    assert list(empty.iterdir()) == []
+    groups = [list(islice(ends, len(group))) for group in (_HELP, _WRONG_SETTINGS, no_runs)]
+    # Without overviews the runs are read in full.
+    queried(desk.data / FILE_NAME, "DELETE FROM store WHERE key = ?", OVERVIEW_NOTE)
+    return Started(*groups, list(ends), _run(*reading), _run(*reading))
+
+
+def test_help_and_wrong_usage_load_neither_langgraph_nor_pydantic(started: Started) -> None:
+    ends = started.help
     assert [code for code, _, _ in ends] == [0, 0, 2, 2, 2, 2, 2, 2]
     options = ("--docs", "--attach", "--no-web", "--limit NAME=VALUE", "--thread")
     shown = " ".join(ends[1][1].split())
@@ -78,42 +142,23 @@ def test_help_and_wrong_usage_load_neither_langgraph_nor_pydantic() -> None:
     assert not libraries & (_FRAMEWORKS | _FOR_RESEARCH)
 
 
-def test_wrong_settings_are_reported_without_langgraph(tmp_path: Path) -> None:
-    ask = ["ask", "Who kept the light?", "--data-dir", str(tmp_path)]
-    ends = _run(
-        [*ask, "--limit", "x=1"],
-        [*ask, "--limit", "max_cycles=many"],
-        [*ask, "--after", "soon"],
-        [*ask, "--thread", ""],
-        [*ask, "--out", "report.odt"],
-        [*ask, "--json", "--window", "wide"],
-        ["resume", "light", "--limit", "x=1"],
-        ["check", "report.md", "--limit", "x=1"],
-        ["refresh", "light", "--limit", "x=1"],
-        ["doctor", "--after", "soon"],
-        ["mcp", "--limit", "x=1"],
-        ["serve", "--limit", "x=1"],
-    )
+def test_wrong_settings_are_reported_without_langgraph(started: Started) -> None:
+    ends = started.wrong_settings
     assert [code for code, _, _ in ends] == [2] * len(ends)
     assert all("Error: " in shown for _, shown, _ in ends)
     assert "there is no such limit" in ends[0][1]
     assert "langgraph" not in ends[-1][2]
-    assert list(tmp_path.iterdir()) == []
 
 
-def test_runs_are_listed_and_shown_without_langgraph(desk: Desk) -> None:
-    given = ("--docs", str(desk.docs), "--model", "extractive")
-    assert desk.call("ask", QUESTION, *given, "--thread", "finished", "--yes").code == 0
-    assert desk.call("ask", QUESTION, *given, "--thread", "waiting", "--review-plan").code == 3
-    folder = ["--data-dir", str(desk.data)]
-    commands = [
-        ["runs", *folder],
-        ["show", "finished", *folder],
-        ["show", "waiting", *folder],
-        ["show", "finished", "--format", "json", *folder],
-        ["show", "unknown", *folder],
-    ]
-    ends = _run(*commands)
+def test_listing_no_runs_loads_no_clients_parsers_or_servers(started: Started) -> None:
+    listed, unknown = started.no_runs
+    assert (listed[0], unknown[0]) == (0, 2)
+    assert listed[1].startswith("No runs yet")
+    assert not unknown[2] & {"langgraph", *_FOR_RESEARCH}
+
+
+def test_runs_are_listed_and_shown_without_langgraph(started: Started) -> None:
+    ends = started.runs
     assert [code for code, _, _ in ends] == [0, 0, 0, 0, 2]
     assert not ends[-1][2] & {"langgraph", *_FOR_RESEARCH}
     listed, finished, waiting, data, unknown = [shown for _, shown, _ in ends]
@@ -122,15 +167,6 @@ def test_runs_are_listed_and_shown_without_langgraph(desk: Desk) -> None:
     assert "Is this plan good?" in waiting
     assert json.loads(data)["status"] == "completed"
     assert unknown.startswith("Error: There is no run 'unknown'")
-    # Without overviews the runs are read in full, and look the same.
-    queried(desk.data / FILE_NAME, "DELETE FROM store WHERE key = ?", OVERVIEW_NOTE)
-    assert [shown for _, shown, _ in _run(*commands)] == [shown for _, shown, _ in ends]
-    assert "langgraph" not in _run(*commands)[-1][2]
-
-
-def test_listing_no_runs_loads_no_clients_parsers_or_servers(tmp_path: Path) -> None:
-    folder = ["--data-dir", str(tmp_path)]
-    listed, unknown = _run(["runs", *folder], ["show", "light", *folder])
-    assert (listed[0], unknown[0]) == (0, 2)
-    assert listed[1].startswith("No runs yet")
-    assert not unknown[2] & {"langgraph", *_FOR_RESEARCH}
+    # Without overviews the runs look the same, and have overviews afterwards.
+    assert [shown for _, shown, _ in started.runs_in_full] == [shown for _, shown, _ in ends]
+    assert "langgraph" not in started.runs_again[-1][2]

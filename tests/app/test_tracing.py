@@ -171,6 +171,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Trace
         }
 
 
+@pytest.mark.slow
 def test_the_command_is_traced_with_the_variables_of_langsmith_and_opentelemetry_and_says_so(
     traced: dict[str, Traced],
 ) -> None:
@@ -184,6 +185,7 @@ def test_the_command_is_traced_with_the_variables_of_langsmith_and_opentelemetry
     assert {request.target for request in collector.requests} == {"/v1/traces"}
 
 
+@pytest.mark.slow
 def test_with_opentelemetry_alone_traces_go_to_its_collector_only(
     traced: dict[str, Traced],
 ) -> None:
