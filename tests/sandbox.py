@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -148,6 +149,20 @@ def set_up_hypothesis() -> None:
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
     hypothesis.settings.load_profile("suite")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the further cases of sweeps as slow, before slow tests are left out."""
+    cases = Counter[str]()
+    for item in items:
+        sweep = item.get_closest_marker("sweep")
+        if not sweep:
+            continue
+        test, _, _ = item.nodeid.partition("[")
+        cases[test] += 1
+        if cases[test] > sweep.kwargs.get("first", 1):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

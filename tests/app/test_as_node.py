@@ -111,6 +111,7 @@ def texts(value: Any) -> list[str]:
     return [message.text for message in messages]
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("way", "is_sync", "has_store"),
     [

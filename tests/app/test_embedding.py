@@ -233,6 +233,7 @@ def settings(run: Lab) -> dict[str, Any]:
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["graph", "plain", "node"])
 async def test_settings_in_configurable_are_read_and_the_keys_of_others_are_ignored(
     tmp_path: Path, kind: str

@@ -55,6 +55,7 @@ def test_a_pdf_has_the_text_of_the_footnote_and_a_link_to_it() -> None:
     assert {"note-a", "note-b"} <= reader.named_destinations.keys()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("label", ["1", "2", "x", "note"])
 async def test_a_report_in_markdown_and_on_a_terminal_keeps_the_footnote(
     tmp_path: Path, label: str

@@ -38,6 +38,7 @@ def article(page: Finished) -> lxml.html.HtmlElement:
     return found
 
 
+@pytest.mark.sweep(first=4)
 @pytest.mark.parametrize(
     "words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode()
 )

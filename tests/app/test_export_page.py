@@ -281,6 +281,7 @@ def source(key: str) -> Source:
     return Source(key=key, title=document.title, content_hash=text_hash(document.text), **where)
 
 
+@pytest.mark.sweep(first=3)
 @pytest.mark.parametrize("seed", range(10))
 async def test_all_exports_give_each_part_the_same_verdict(seed: int) -> None:
     # Judged by a model for even seeds, and by rules for odd ones.

@@ -34,6 +34,7 @@ KEPT = "Ada Moran kept the lamp [2], and it stands 83 metres tall [1]."
 MARK = " *(not verified)*"
 
 
+@pytest.mark.sweep(first=3)
 @pytest.mark.parametrize(
     ("draft", "handed_in"),
     [

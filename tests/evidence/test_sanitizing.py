@@ -173,6 +173,7 @@ FEW = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.fault("R15", "R16")
 @pytest.mark.parametrize("number", FEW)
 async def test_nothing_a_model_or_document_injects_acts_in_any_form_of_the_report(

@@ -90,6 +90,7 @@ async def test_an_answer_that_exceeds_call_seconds_is_given_up(tmp_path: Path) -
         await lab(tmp_path, limits={"call_seconds": 0.2}, planner=[hang]).ask()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", ["See 【2】 and ［3］ [1].", "```\ncode [2]\n"])
 async def test_excerpts_that_replace_a_finding_cite_their_own_sources(
     tmp_path: Path, text: str

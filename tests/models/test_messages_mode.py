@@ -86,6 +86,7 @@ class Client:
         return key == report.id and streamed.startswith(words) and "[1]: <file:" in streamed
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize("make", [orchestrated, planned])
 @pytest.mark.parametrize("verify", ["repair", "off"])
 async def test_the_report_is_one_message_under_the_id_of_its_stream(

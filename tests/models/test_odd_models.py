@@ -122,6 +122,7 @@ async def test_earlier_thoughts_are_sent_to_a_server_that_requires_them(wires: W
     assert set(given_back) == {"I think so."}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "writer",
     [

@@ -96,6 +96,7 @@ def test_a_question_is_answered_in_the_first_lines(
     assert expected in opening(ask(tmp_path, question, "orchestrated", **files))
 
 
+@pytest.mark.sweep(first=3)
 @pytest.mark.fault(50)
 @pytest.mark.parametrize(
     ("question", "expected"),

@@ -159,6 +159,7 @@ def test_every_method_that_touches_the_saver_runs_on_the_savers_loop(name: str) 
     assert inspect.iscoroutinefunction(own) == inspect.iscoroutinefunction(theirs)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("paused", ["", "clarification", "plan"])
 async def test_a_message_resumes_a_stopped_run_that_was_paused_before(
     tmp_path: Path, paused: str

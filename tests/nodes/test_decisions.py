@@ -54,6 +54,7 @@ async def test_clients_are_shown_a_form_of_langchains_type(tmp_path: Path) -> No
     assert question["review_configs"][0]["allowed_decisions"] == ["approve", "reject", "respond"]
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("reply", "steps"),
     [
@@ -124,6 +125,7 @@ def test_each_form_of_a_decision_on_the_plan_is_read(
     assert (plan.review, plan.steps, plan.comment) == (review, steps, comment)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "reply",
     [

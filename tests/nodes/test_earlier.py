@@ -113,6 +113,7 @@ async def test_a_second_run_cites_pages_read_by_the_first(
     assert await graph.store.aget((thread_id("second"), "pages"), source.content_hash)  # type: ignore[union-attr]
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("later", "settings"),
     [

@@ -153,6 +153,7 @@ async def test_the_first_suggestion_becomes_a_deeper_step_whose_learnings_are_ci
     assert cited.endswith("tides.html") and "tides.html" in state.messages[-1].text
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.behaviour("A-55")
 @pytest.mark.parametrize(
     ("suggested", "named", "made"),

@@ -92,6 +92,7 @@ async def test_thoughts_cost_no_cycle_belong_to_the_next_research_and_are_limite
     assert every_call_has_one_result(state.transcript)
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("O-21", "O-22")
 @pytest.mark.parametrize(
     ("decision", "finding", "goes_on"), [(1800, 0, True), (1801, 0, False), (0, 1801, False)]
@@ -234,6 +235,7 @@ async def test_malformed_calls_are_answered_and_never_run(tmp_path: Path) -> Non
     assert every_call_has_one_result(state.transcript)
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("O-40", "O-41")
 @pytest.mark.parametrize(
     ("effort", "researcher", "others"), [("auto", "low", None), ("high", "high", "high")]

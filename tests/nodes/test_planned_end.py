@@ -412,6 +412,7 @@ async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_
     assert [dispute.about for dispute in ThreadDisputes(state).confirmed()] == ["advice"]
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("A-70", "A-72")
 @pytest.mark.parametrize(
     ("rule", "errors"),

@@ -228,6 +228,7 @@ async def test_a_plan_whose_steps_name_themselves_each_other_or_nobody_comes_to_
     )
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.behaviour("A-16", "A-21", "A-71", "A-28")
 @pytest.mark.parametrize(
     ("form", "task", "undone"),
@@ -262,6 +263,7 @@ async def test_time_up_leaves_out_steps_not_begun(
     assert await run.replays_alike()
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("A-71")
 @pytest.mark.parametrize(
     ("form", "task", "cut"), [("record_learnings", KEEPER, "2"), ("record_analysis", COMPARE, "3")]

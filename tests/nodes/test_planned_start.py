@@ -179,6 +179,7 @@ async def test_a_failed_orientation_is_reported_and_research_goes_on(
     assert types["error"] == 1, "the failed web search is reported"
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("A-10")
 @pytest.mark.parametrize(
     "rule",

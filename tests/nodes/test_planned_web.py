@@ -96,6 +96,7 @@ async def test_a_step_reads_the_best_page_of_each_query_once_and_none_that_was_n
     assert state.report and web.url("/one") in state.messages[-1].text
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("most", "steps", "sent"), [(3, 1, 3), (5, 2, 5), (100, 1, 4)])
 async def test_searches_keep_to_the_limit(
     tmp_path: Path, api: SearchApi, web: Web, most: int, steps: int, sent: int

@@ -98,6 +98,7 @@ async def test_tasks_beyond_the_searches_left_are_reported_with_the_limit(
         assert f"Not found: {task}" in state.messages[-1].text
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("number", [0, 2, 3, 4])
 async def test_a_run_that_was_stopped_goes_on_with_the_tasks_that_wait(
     tmp_path: Path, number: int
@@ -129,6 +130,7 @@ async def test_a_message_after_a_stop_is_put_to_the_orchestrator_before_any_task
     assert "Only the harbour, please." in shown[-2].text
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("A-15")
 @pytest.mark.parametrize(("number", "slots", "siblings"), [(0, 1, 0), (4, 3, 4)])
 async def test_a_stopped_planned_run_resumes(

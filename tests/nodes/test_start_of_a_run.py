@@ -61,6 +61,7 @@ async def test_only_the_setting_or_an_answered_clarification_skips_the_next_one(
     assert len(older.calls("clarifier")) == 1
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(47)
 @pytest.mark.behaviour("O-07", "O-09")
 @pytest.mark.parametrize(

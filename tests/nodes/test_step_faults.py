@@ -139,6 +139,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.behaviour("A-84")
 @pytest.mark.parametrize("how", ["", "words", "arguments"])
 async def test_every_form_brings_its_part_also_if_it_has_to_be_asked_for_once_more(
@@ -155,6 +156,7 @@ async def test_every_form_brings_its_part_also_if_it_has_to_be_asked_for_once_mo
     assert await run.replays_alike()
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("A-49", "A-84")
 @pytest.mark.parametrize("form", sorted({*FORMS} - {"make_plan"}))
 async def test_a_form_that_fails_costs_no_more_than_what_rests_on_it_and_is_reported(
@@ -172,6 +174,7 @@ async def test_a_form_that_fails_costs_no_more_than_what_rests_on_it_and_is_repo
     assert await run.replays_alike()
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("A-49", "A-84")
 @pytest.mark.parametrize("how", FAILURES)
 async def test_where_no_form_but_the_plan_is_ever_filled_in_there_still_is_a_report(

@@ -77,6 +77,7 @@ async def test_a_step_that_is_never_complete_ends_after_five_iterations(tmp_path
     assert [packet["confidence"] for packet in learned] == expected
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("A-31")
 @pytest.mark.parametrize("broken", ["", "choose_queries", "record_learnings", "give_verdict"])
 async def test_each_iteration_is_announced_by_one_of_five_wordings(

@@ -137,6 +137,7 @@ async def test_compressed_content_within_the_limit_is_read(web: Web, reader: Web
     assert len({page.text for page in pages}) == 1
 
 
+@pytest.mark.sweep(first=3)
 @pytest.mark.fault(32, logs="INFO core.reading._fetch")
 @pytest.mark.parametrize("path", ["/drip-headers", "/drip-body", "/silence", "/crumbs", "/interim"])
 @pytest.mark.fault("R5")

@@ -192,6 +192,7 @@ def test_title_and_if_needed_date_come_from_the_properties(suffix: str, data: by
     assert parse(data, f"notes{suffix}", today="2021-03-04").date == ""
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     "title", ["PowerPoint Presentation", "Microsoft Word - draft", "Document1", "plan.docx", "12"]
 )

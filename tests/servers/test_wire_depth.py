@@ -74,6 +74,7 @@ def has_said(state: ResearchState, *facts: str) -> bool:
     return (state.report.audit.supported, state.report.audit.checked) == (len(facts), len(facts))
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize(
     ("depth", "tools", "words"),
@@ -176,6 +177,7 @@ async def test_a_question_back_is_one_of_the_two_calls(quick: Wires, strategy: S
         assert has_said(state, "light")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "reply", [use(("look_up", {})), use(("look_up", "{")), use(("generate_plan", {}))]
 )
@@ -188,6 +190,7 @@ async def test_without_a_query_of_the_model_the_users_words_are_searched(
         assert len(wire.models.requests) == 2
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("is_input", [False, True])
 async def test_a_run_that_failed_between_its_calls_repeats_only_the_second_and_sees_new_messages(

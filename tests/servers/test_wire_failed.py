@@ -36,6 +36,7 @@ def asked(desk: Desk, *options: str, environment: Mapping[str, str], **script: S
         )
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("O-94")
 @pytest.mark.fault(26)
 @pytest.mark.parametrize(
@@ -68,6 +69,7 @@ def test_a_run_whose_searches_all_failed_exits_with_an_error_and_the_reason(
     assert (again.code, again.out) == (1, ended.out)
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(26)
 @pytest.mark.parametrize("end", ["fail", "hang", "dead"])
 def test_a_broken_tool_server_is_noted_in_the_report_and_the_exit_code(

@@ -135,6 +135,7 @@ async def test_only_addresses_from_the_user_results_or_pages_are_opened(wires: W
     assert state.report and state.report.sources
 
 
+@pytest.mark.sweep
 @pytest.mark.fault("R7", "R13")
 @pytest.mark.parametrize(("limit", "most"), [("max_pages", 2), ("max_host_pages", 1)])
 async def test_the_page_limit_counts_over_all_researchers(

@@ -89,6 +89,7 @@ def again_and_again(request: Received) -> Reply:
     return hand_out(list(FACTS)[rounds]) if rounds < len(FACTS) else END
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(10)
 @pytest.mark.parametrize("orchestrator", [None, again_and_again], ids=["writer", "orchestrator"])
 async def test_a_refused_finding_is_identified_and_left_out_of_later_calls(

@@ -54,6 +54,7 @@ def server(*refused: str) -> Habit:
     return habit
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("habit", "trials", "way"),
     [
@@ -153,6 +154,7 @@ async def test_a_servers_refusal_of_tools_wins_over_the_profile_of_the_model(
         assert wire.asked()["trial"] == 3
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(21)
 @pytest.mark.parametrize(
     ("way", "by_schema"), [("schema", {"clarifier", "orchestrator", "researcher"}), ("tags", set())]

@@ -71,6 +71,7 @@ def thinking(reply: Reply, _: Received) -> Reply:
     return replace(reply, reasoning=THOUGHT)
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("O-13", "O-25", "O-33", "O-56", "O-64", "O-90")
 @pytest.mark.parametrize(
     ("settings", "habit"),

@@ -41,6 +41,7 @@ from deep_research.tools.run_engines import choose_engines
 Patch = pytest.MonkeyPatch
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(24, 26)
 @pytest.mark.parametrize(
     ("setting", "value"),

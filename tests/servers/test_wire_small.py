@@ -81,6 +81,7 @@ def small(wires: Wires, docs: Path) -> Wires:
 BOTH = pytest.mark.parametrize("strategy", STRATEGIES)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("strategy", "settings"),
     [

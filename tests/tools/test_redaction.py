@@ -164,6 +164,7 @@ def private_words(queries: list[str]) -> set[str]:
     return {word for word, _ in leaked(queries, QUESTION, PUBLIC)}
 
 
+@pytest.mark.sweep
 @pytest.mark.fault("R8")
 @pytest.mark.parametrize("way", WAYS)
 async def test_where_mixing_is_allowed_a_run_sends_no_more_than_its_budget(

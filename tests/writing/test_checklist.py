@@ -107,6 +107,7 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
     assert run.all_used()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("note", "added", "expected"),
     [
@@ -180,6 +181,7 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
     assert len([kind for kind in run.types() if kind == "report_framing"]) <= 1
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("grades", "settings", "noted"),
     [

@@ -319,6 +319,7 @@ ANNEX = "The annex of Hallam names seventeen exceptions for cellars."
 DEEP = "| Cellars | 0.9 | 17 |"
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("words", "calculations", "number", "missing"),
     [

@@ -83,6 +83,7 @@ async def test_statements_that_are_not_supported_are_marked_each_by_itself(tmp_p
     assert f"{wrong} *(not verified)*" in state.messages[-1].text
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("written", "verify", "text"),
     [
@@ -201,6 +202,7 @@ async def test_a_row_label_is_corrected_and_its_cells_are_judged_beside_the_new_
     assert (audited(state).marked, audited(state).corrected) == (0, 1)
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("handed_in", "times"),
     [
@@ -356,6 +358,7 @@ def of_title(asked: str) -> Any:
     return calls(call("judge_units", verdicts=said))
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("plan", "verify", "title", "figures"),
     [
@@ -474,6 +477,7 @@ def judge(verdict: str, reasons: bool = True) -> Callable[[Received], Reply]:
     return answer
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize("verdict", ["", "supported", "reasoning", "contradicted"])
 async def test_a_judge_that_fails_its_trial_supports_nothing(
     tmp_path: Path, tried: Wires, verdict: str
@@ -553,6 +557,7 @@ TABLE = "| Year | Keeper | Oil |\n| --- | --- | --- |\n"
 ROWS = [f"| {1901 + number} | Moran | {number + 20} t [1] |\n" for number in range(6)]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("above", "rows", "below"),
     [
@@ -588,6 +593,7 @@ async def test_a_table_is_judged_at_once_or_each_of_its_rows_below_its_head(
     assert tables == 1 or rows > 2
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("gap", [" ", "\n\n", "\n- ", "\n\n## Later\n\n"])
 async def test_a_unit_is_shown_with_the_sentence_before_it_unless_that_was_shown(
     tmp_path: Path, gap: str

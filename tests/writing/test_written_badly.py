@@ -150,6 +150,7 @@ SETTLED = (f"{TRUE} chart", ["Skerry Light", "Ada Moran"])
 MARKED = (TRUE.replace("[1]", "*(not verified)*"), ["Ada Moran"])
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("text", "settled"),
     [
