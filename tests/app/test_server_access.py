@@ -250,6 +250,45 @@ FORBIDDEN: tuple[tuple[Any, str], ...] = (
 """Messages that no user may send, and what the refusal names."""
 
 
+SHORT = {"role": "user", "content": "?"}
+
+
+@pytest.mark.fault(65)
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        ({"input": {"messages": [SHORT] * 11_000}}, "messages: at most 10000 values"),
+        ({"command": {"resume": [1] * 11_000}}, "messages: at most 10000 values"),
+        ({"command": {"update": {"messages": [SHORT] * 11_000}}}, "messages: at most 10000 values"),
+        (
+            {"input": {"messages": [{**SHORT, "content": [{"type": "file"}] * 101}]}},
+            "messages: at most 100 texts and files",
+        ),
+        (
+            {"input": {"messages": [{"role": "system", "content": "x" * 32_001}, SHORT]}},
+            "messages: system messages may have at most 32000 characters",
+        ),
+        (
+            {"input": said(QUESTION), "context": {"domains_deny": ["a.example"] * 1001}},
+            "settings: at most 1000 values",
+        ),
+        (
+            {"input": said(QUESTION), "config": {"configurable": {"docs": ["x" * 20_001]}}},
+            "settings: at most 1000 values and 20000 characters",
+        ),
+    ],
+)
+async def test_the_messages_and_settings_of_a_request_are_limited(
+    web: httpx.AsyncClient, run: dict[str, Any], words: str
+) -> None:
+    web.headers.update(bearer(ALICE))
+    thread = (await web.post("/threads", json={})).json()["thread_id"]
+    answer = await web.post(f"/threads/{thread}/runs/wait", json={"assistant_id": GRAPH, **run})
+    assert (answer.status_code, words in answer.text) == (422, True), answer.text
+    searched = await web.get("/research/runs", params={"search": "a " * 501})
+    assert (searched.status_code, "search: at most 1000" in searched.text) == (422, True)
+
+
 @pytest.mark.fault("R27")
 @pytest.mark.parametrize(
     ("run", "words"),
