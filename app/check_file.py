@@ -62,7 +62,7 @@ StatementOutcome = Literal[
 contradict the statement. `no source`: it cites no existing source. `numbers found`, `numbers not
 found`: without a model, only its numbers and quotations were looked up in the sources.
 """
-MOST_CHARACTERS = 500_000
+MOST_CHARACTERS = 300_000
 """Maximum length of a report from elsewhere, in characters of Markdown."""
 MOST_STATEMENTS = 2_000
 """Maximum number of statements of a report from elsewhere; long reports have 300 to 500."""

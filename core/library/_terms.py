@@ -36,7 +36,7 @@ LANGUAGE_SEPARATOR = "_"
 word contains it."""
 _CACHED = 60_000
 """Maximum number of cached stems per language."""
-_IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
+_IN_BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)\s*$")
 
 
 def index_terms(text: str, language: str) -> list[str]:

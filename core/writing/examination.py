@@ -345,6 +345,8 @@ class Examination:
         self._sources = {**cited, **others, **cited}
         shown = {key: texts.get(key, ()) for key in self._sources.values()}
         self._evidence = Evidence(shown, sources, self._sources, calculations, asked)
+        # The units of a text with these sources, since it changes seldom.
+        self._parsed: tuple[tuple[str, Mapping[int, str]], list[ReportUnit]] | None = None
         self._judged: dict[UnitKey, UnitJudgement] = {}
         # Units whose judgement was dropped because an unreadable source may overturn it.
         self._undecided = set[UnitKey]()
@@ -452,7 +454,11 @@ class Examination:
         ]
 
     def _units(self) -> list[ReportUnit]:
-        return report_units(self._text, self._sources)
+        """Return the units of the report as it is now."""
+        if self._parsed is None or self._parsed[0] != (self._text, self._sources):
+            units = report_units(self._text, self._sources)
+            self._parsed = (self._text, self._sources), units
+        return self._parsed[1]
 
     @property
     def _calls_for_draft(self) -> int:

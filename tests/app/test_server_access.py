@@ -4,6 +4,7 @@ streams, runs, and the time and size of requests."""
 from __future__ import annotations
 
 import asyncio
+import base64
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
@@ -12,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from kit.mcp import over_http
 from kit.server import ALICE, BOB, GRAPH, USERS, Conversation, Server, said, until
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError, RateLimitError, UnprocessableEntityError
@@ -24,6 +26,8 @@ FIRST, *OTHERS = TOKENS
 MINUTES = 2 * 60
 BODY_BYTES = 1_000_000
 """Size limit of requests, so that one beyond it need not be large."""
+STALLED = 20
+"""Seconds after which a server that does not answer is stalled, however busy the machine is."""
 DEEP = f'{{"supersteps": [{{"updates": [{{"values": {"[" * 1000}{"]" * 1000}, "as_node": "begin"}}]}}]}}'
 """JSON nested deeper than Python's parser accepts."""
 HIDDEN = (
@@ -507,6 +511,63 @@ async def test_incomplete_requests_are_closed(server: Server) -> None:
     assert second.startswith("HTTP/1.1 200")
     assert body.startswith("HTTP/1.1 413") and "did not arrive within 60 s" in body
     assert server.complaints()[complained:] == []
+
+
+def report_of(text: str) -> dict[str, str]:
+    """Return the body of a request to check a report."""
+    return {"name": "report.md", "base64": base64.b64encode(text.encode()).decode()}
+
+
+@pytest.mark.fault("57")
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(f"The light number {number} burns here [1]." for number in range(1_900)),
+        "\n".join(f"- The light number {number} burns [1], and shines." for number in range(900)),
+        "The light burns [1]. " + "[a](" * 10_000 + "[" * 10_000 + "<b",
+    ],
+    ids=["one line", "list", "brackets"],
+)
+async def test_others_are_answered_while_a_hostile_report_is_checked(
+    web: httpx.AsyncClient, text: str
+) -> None:
+    async def check() -> str:
+        answer = await web.post("/research/check", json=report_of(text), headers=bearer(ALICE))
+        return answer.text
+
+    checked = asyncio.create_task(check())
+    answered_meanwhile = 0
+    while not checked.done():
+        async with asyncio.timeout(STALLED):
+            assert (await web.get("/ok")).status_code == 200
+            listed = await web.get("/research/runs", headers=bearer(BOB))
+        assert listed.status_code == 200
+        answered_meanwhile += 1
+    assert "event: checked" in await checked
+    assert answered_meanwhile > 1
+
+
+@pytest.mark.fault("57")
+async def test_reports_that_are_too_long_are_refused_in_words(web: httpx.AsyncClient) -> None:
+    for text, words in (
+        ("The light burns. " * 20_000, "340000 characters; at most 300000 are checked"),
+        ("The light burns. " * 2_001, "2001 statements; at most 2000 are checked"),
+        (" ", "contains no text"),
+    ):
+        answer = await web.post("/research/check", json=report_of(text), headers=bearer(ALICE))
+        assert (answer.status_code, words in answer.json()["detail"]) == (422, True), answer.text
+    deep = await web.post("/research/check", content="[" * 100_000, headers=bearer(ALICE))
+    assert (deep.status_code, "report.md" in deep.text) == (422, True)
+
+
+@pytest.mark.fault("58")
+async def test_long_queries_are_refused_in_words(server: Server, web: httpx.AsyncClient) -> None:
+    async with over_http(f"{server.url}/mcp", ALICE) as peer:
+        for tool in ("search_documents", "search_earlier"):
+            fault = await peer.fault(tool, query="a" * 500_000)
+            assert "500000 characters; at most 4000 are accepted" in fault
+    answer = await web.get("/research/runs", params={"search": "a" * 5_000}, headers=bearer(ALICE))
+    assert (answer.status_code, "at most 4000" in answer.json()["detail"]) == (422, True)
 
 
 @pytest.mark.fault(54)

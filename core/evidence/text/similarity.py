@@ -23,7 +23,7 @@ from .words import (
 
 SHORTEST_LOOP, LONGEST_REPEATED = 1200, 400
 """Minimum length of a loop, and maximum length of the passage that it repeats, in characters."""
-_REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
+_REMARK = re.compile(r"(?<!\s)\s*(?:\([^()]*\)|,.*)$")
 Value = TypeVar("Value")
 Item = TypeVar("Item")
 Key = TypeVar("Key")

@@ -1,0 +1,39 @@
+"""Counts the work of a function, which unlike its time is the same on every machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
+
+
+def steps_of(work: Callable[[], object]) -> int:
+    """Run the work; return how many lines of Python it executes in this thread.
+
+    Work within a call of C code, such as the search of a pattern, counts as one line.
+    """
+    steps = 0
+
+    def count(_: FrameType, __: str, ___: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return steps
+
+
+def is_linear(steps: Sequence[int], slack: int) -> bool:
+    """Whether steps at sizes n, 2n and 4n grow in proportion to n log n at most.
+
+    From 2n to 4n, linear growth adds twice as many steps as from n to 2n, and quadratic growth four
+    times as many. `slack`: a number of steps that does not count.
+    """
+    first, second, third = steps
+    return third - second <= 2.7 * (second - first) + slack
