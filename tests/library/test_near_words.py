@@ -3,11 +3,13 @@ those on its topic."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 
 import pytest
 from kit.files import Papers
 from kit.runs import written
+from kit.work import steps_of
 
 from deep_research.core.library.library import TOPIC_DOCUMENTS, TOPIC_WORDS, Library, near_topic
 
@@ -74,6 +76,16 @@ def test_an_unknown_word_without_a_similar_one_or_among_many_is_not_replaced(
 def test_a_question_with_a_misspelt_name_is_answered(library: Library) -> None:
     passages = library.follow("How many beds are there in the hospitle of Saint Branoc?", 5)
     assert passages[0].source.title == "Saint Brannoc Hospital"
+
+
+@pytest.mark.fault("57")
+def test_a_word_of_more_than_sixty_letters_is_not_taken_apart(library: Library) -> None:
+    assert found(library, f"{'x' * 52}hospital") == ["hospital.md"]
+    assert found(library, f"{'x' * 53}hospital") == []
+    longest, longer, beyond = (
+        steps_of(partial(library.search, "x" * length, 5)) for length in (60, 61, 100_000)
+    )
+    assert beyond <= longer < longest
 
 
 SUBJECTS = (

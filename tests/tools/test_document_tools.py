@@ -90,6 +90,15 @@ def open_tool(papers: Papers, excerpts: dict[str, str] | None = None, **limits: 
     )
 
 
+@pytest.mark.fault("57")
+async def test_a_long_query_is_cut_and_the_model_is_told(papers: Papers) -> None:
+    tool = search_tool(papers)
+    words = "Velm bridge " + "a" * 1_000_000
+    outcome = await tool.run(InternalSearchArguments(queries=[words]))
+    assert any("bridge" in hit.excerpt for hit in outcome.hits)
+    assert outcome.problems[0] == "Queries were cut to 4000 characters."
+
+
 async def test_an_opened_document_is_shown_whole_and_an_unknown_address_is_named(
     papers: Papers,
 ) -> None:
