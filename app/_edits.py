@@ -3,6 +3,7 @@ results."""
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_type_hints
@@ -10,6 +11,7 @@ from typing import Any, get_type_hints
 from langgraph.types import Overwrite, StateSnapshot
 from pydantic import TypeAdapter, ValidationError
 
+from ..core.dialogue.conversation import read_messages
 from ..core.errors import UserMistake
 from ..core.records.research import NO_RUN
 from ..state import ResearchState
@@ -54,6 +56,11 @@ def read_values(values: Any, current: Mapping[str, Any]) -> Any:
     """
     if isinstance(values, list):
         # (values, node) pairs, sent to copy the checkpoint.
+        if not all(isinstance(pair, list | tuple) and pair for pair in values):
+            raise EditRefused(
+                f"The state was not changed: a list of values holds pairs of values and node "
+                f"(given: {reprlib.repr(values)})."
+            )
         return [[read_values(pair[0], current), *pair[1:]] for pair in values]
     if not isinstance(values, Mapping):
         return values
@@ -85,9 +92,8 @@ def _read(name: str, value: Any) -> Any:
     try:
         return _channels()[name].validate_python(value)
     except (TypeError, ValidationError) as error:
-        # LangGraph accepts other forms of messages too, such as a dict with role and content.
         if name == "messages":
-            return value
+            return _read_messages(value)
         where, reason, given = name, str(error), value
         if isinstance(error, ValidationError):
             fault = error.errors()[0]
@@ -96,6 +102,16 @@ def _read(name: str, value: Any) -> Any:
         raise EditRefused(
             f"The state was not changed: {where}: {reason} (given: {given!r})."
         ) from None
+
+
+def _read_messages(value: Any) -> Any:
+    """Return messages in a form that LangGraph accepts too, such as dicts with role and content;
+    raises `EditRefused`."""
+    try:
+        read_messages(value)
+    except ValueError as error:
+        raise EditRefused(f"The state was not changed: {error}.") from None
+    return value
 
 
 @cache

@@ -12,9 +12,9 @@ from functools import cache
 from itertools import islice
 from typing import Any, NoReturn
 
-from langchain_core.messages import convert_to_messages
 from langgraph_sdk import Auth, get_client
 
+from ...core.dialogue.conversation import read_messages
 from ...core.errors import UserMistake
 from ...core.library.attachments import message_words, messages_with_files, take_files
 from ...core.settings.context import Context
@@ -218,8 +218,8 @@ async def _new_messages(sent: Any, checkpoint: dict[str, Any]) -> list[dict[str,
     """Return the messages that the thread does not have yet; some clients send the whole
     conversation each time."""
     try:
-        messages: list[Any] = convert_to_messages(sent if isinstance(sent, list) else [sent])
-    except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError):
+        messages = read_messages(sent)
+    except ValueError:
         _refuse(f"{_MESSAGES}, not {reprlib.repr(sent)}.")
     known = dict[str, Any]()
     is_running = False

@@ -8,6 +8,7 @@ Assistant messages have their kind (a "mark": `clarification`, `plan`, `draft`, 
 from __future__ import annotations
 
 import re
+import reprlib
 import unicodedata
 import uuid
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from langchain_core.messages import (
     BaseMessage,
     HumanMessage,
     SystemMessage,
+    convert_to_messages,
 )
 from pydantic import TypeAdapter, ValidationError
 
@@ -278,6 +280,18 @@ def question_line(question: str) -> str:
         sentence = _END.split(question.strip(), maxsplit=1)[0]
         line = " ".join(sentence.split())
     return line
+
+
+def read_messages(sent: Any) -> list[AnyMessage]:
+    """Return what a client sent as one message or as a list of messages, in any of LangChain's
+    forms; raises `ValueError` for anything else."""
+    try:
+        messages: list[Any] = convert_to_messages(sent if isinstance(sent, list) else [sent])
+    except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError) as error:
+        raise ValueError(
+            f'messages are {{"role": "user", "content": "..."}}, not {reprlib.repr(sent)}'
+        ) from error
+    return messages
 
 
 def safe_text(text: str) -> str:

@@ -157,6 +157,41 @@ async def test_the_first_of_two_answers_counts(client: LangGraphClient, desk: De
     assert desk.counts(talk.thread) == paid
 
 
+ODD: tuple[Any, ...] = (
+    5,
+    True,
+    None,
+    {},
+    [5],
+    [None],
+    [["user"]],
+    [[["a"]]],
+    [{"role": "wizard", "content": "?"}],
+    [{"role": ["user"], "content": "?"}],
+    [{"role": "user", "content": 5}],
+    [{"role": "user", "content": [5]}],
+    [{"role": "user", "content": "?", "additional_kwargs": 5}],
+    [{"role": "assistant", "content": "?", "tool_calls": 5}],
+    [{"role": "tool", "content": "?"}],
+    [{"type": "remove", "content": ""}],
+)
+"""What is no message, or no list of messages."""
+
+
+@pytest.mark.fault("R27")
+async def test_odd_messages_in_an_edit_of_the_state_are_refused_in_words(
+    client: LangGraphClient,
+) -> None:
+    talk = await Conversation(client).create()
+    before = await talk.ask("When was the Skerry Light lit?")
+    for odd in ODD:
+        with pytest.raises(UnprocessableEntityError, match="The state was not changed: messages"):
+            await client.threads.update_state(talk.thread, {"messages": odd})
+    with pytest.raises(UnprocessableEntityError, match="a list of values holds pairs"):
+        await client.threads.update_state(talk.thread, [5])  # type: ignore[list-item] # it is wrong
+    assert await talk.values() == before
+
+
 def test_the_server_log_has_no_warning_or_error(server: Server) -> None:
-    # The refused edit is logged.
+    # Refused edits are logged.
     assert [line for line in server.complaints() if "/state 422 " not in line] == []
