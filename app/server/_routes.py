@@ -4,11 +4,10 @@ of reports."""
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph_sdk import get_client
@@ -19,7 +18,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ...core.accounts.ledger import Account
-from ...core.concurrency import in_turn
+from ...core.concurrency import decode_base64, in_thread, in_turn
 from ...core.dialogue.conversation import (
     attached_to,
     check_query,
@@ -48,6 +47,7 @@ from ..check_file import CheckedFile, ReportFile, check_read, read_report
 from ..exports.formats import FORMATS, export_formats
 from ..runs import RunBook, StoredRun
 from ..words import GRAPHS, EvidenceShown
+from ._bodies import sent_json
 from ._offer import offer_to, usual_costs
 from .auth import opened_books, owner_of_checkpoints
 from .users import user_of
@@ -125,10 +125,8 @@ async def rename_run(request: Request) -> Response:
     """Set the label of a run to the `label` in the body; an empty label shows the question
     again."""
     stored = await _run(request)
-    try:
-        label = (await request.json())["label"]
-    except (ValueError, TypeError, KeyError):
-        label = None
+    sent = sent_json(request)
+    label = sent.get("label") if isinstance(sent, dict) else None
     if not isinstance(label, str) or len(label) > _LABEL_CHARACTERS:
         raise HTTPException(
             422, f'label: send {{"label": "..."}} with at most {_LABEL_CHARACTERS} characters.'
@@ -193,37 +191,22 @@ async def check_report(request: Request) -> Response:
     or is too long has status 422.
     """
     user = _user(request)
-    body = await request.body()
     try:
-        sent = await asyncio.to_thread(_read_sent_report, body)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        sent = sent_json(request)
+        name = str(sent["name"])
+        asked = str(sent.get("request") or "")
+        # The request lasts as long as the check, and need not keep the report twice.
+        data = await in_thread(decode_base64, str(sent.pop("base64")))
+    except (ValueError, TypeError, KeyError, AttributeError):
         raise HTTPException(422, 'Send {"name": "report.md", "base64": "..."}.') from None
-    if not sent.name.lower().endswith(_REPORT_SUFFIXES):
+    if not name.lower().endswith(_REPORT_SUFFIXES):
         suffixes = ", ".join(_REPORT_SUFFIXES)
-        raise HTTPException(
-            422, f"{sent.name}: a report must be Markdown, HTML or Word ({suffixes})."
-        )
+        raise HTTPException(422, f"{name}: a report must be Markdown, HTML or Word ({suffixes}).")
     try:
-        report = await read_for(user, sent.data, sent.name)
+        report = await read_for(user, data, name)
     except ReportUnreadable as error:
         raise HTTPException(422, str(error)) from error
-    return _stream(_check_events(user, report, sent.name, sent.request))
-
-
-class _SentReport(NamedTuple):
-    """The body of a request to check a report."""
-
-    name: str
-    request: str
-    data: bytes
-
-
-def _read_sent_report(body: bytes) -> _SentReport:
-    """Return the body of a request to check a report; raises errors of many kinds for another
-    one."""
-    sent = json.loads(body)
-    data = base64.b64decode(sent["base64"], validate=True)
-    return _SentReport(str(sent["name"]), str(sent.get("request") or ""), data)
+    return _stream(_check_events(user, report, name, asked))
 
 
 async def read_for(user: str, data: bytes, name: str) -> ReportFile:

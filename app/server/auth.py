@@ -23,6 +23,8 @@ from ...core.store.location import RunsLocation
 from ...core.store.pages import LOCAL_USER, OWNER, Pages
 from ..embed import NOT_WAITING, RECURSION_LIMIT
 from ..runs import RunBook
+from ._bodies import put_files_back
+from ._load import reserve_run
 from .users import refused_webhook, server_settings, user_of
 
 auth = Auth()
@@ -99,6 +101,7 @@ async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
     await check_unclaimed(ctx.user.identity, value)
     await check_run(ctx.user.identity, value)
     await _check_load(ctx.user.identity, value)
+    put_files_back(value.get("kwargs"))
     await _take_files(ctx.user.identity, value)
     return _owned(ctx, value)
 
@@ -336,7 +339,10 @@ async def _check_load(user: str, value: Mapping[str, Any]) -> None:
     its thread."""
     client = get_client()
     most = server_settings().user_runs
-    if await client.threads.count(metadata={"owner": user}, status="busy") >= most:
+    thread = str(value.get("thread_id") or "")
+    ends_others = value.get("multitask_strategy") in ("interrupt", "rollback")
+    besides = thread if ends_others else ""
+    if not await reserve_run(user, str(value.get("run_id")), most, besides):
         _refuse(
             f"{user} already has {most} active runs, the maximum per user "
             "(DEEP_RESEARCH_SERVER_USER_RUNS).",
@@ -345,12 +351,12 @@ async def _check_load(user: str, value: Mapping[str, Any]) -> None:
     given = value.get("kwargs") or {}
     command = given.get("command") or {}
     if command.get("goto"):
-        thread = await client.threads.get_state(str(value.get("thread_id")))
-        if not thread["interrupts"]:
+        state = await client.threads.get_state(thread)
+        if not state["interrupts"]:
             _refuse(NOT_WAITING)
     is_new_input = given.get("input") is not None
-    if is_new_input and value.get("multitask_strategy") == "interrupt" and value.get("thread_id"):
-        busy = await client.threads.search(ids=[str(value["thread_id"])], status="busy", limit=1)
+    if is_new_input and value.get("multitask_strategy") == "interrupt" and thread:
+        busy = await client.threads.search(ids=[thread], status="busy", limit=1)
         if busy:
             _refuse(
                 "A run is active on the thread, and new input would discard its results: steer it "

@@ -4,14 +4,12 @@ request."""
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from functools import reduce
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -27,7 +25,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...core.errors import ThreadBusy, UserMistake
 from ...core.settings.server_settings import local_address
 from ...core.store.pages import LOCAL_USER
+from ._bodies import CHECK, BodyReader, BodyRefused
 from ._connections import HEAD_BYTES, limit_connections
+from ._load import until_answered
 from ._log import shorten_log
 from ._mcp_endpoint import SESSIONS
 from ._page_files import serve_page
@@ -48,8 +48,6 @@ from .users import (
 
 _LISTENING_SECONDS = 0.05
 """Seconds between two checks whether the server is listening."""
-_BODY_SECONDS = 60
-"""Timeout for receiving the body of a request."""
 _STREAM = re.compile(r"/research/runs/[^/]+/packets")
 """Path of a packet stream."""
 _USER_STREAMS, _STREAMS = 20, 200
@@ -94,41 +92,75 @@ class Guard:
         is_page = is_read and _PAGE.fullmatch(scope["path"]) is not None
         client, *_ = scope.get("client") or ("",)
         user = user_of(headers, client)
-        messages = list[Message]()
         refused = _refused(scope, headers, user, is_public=is_page or scope["path"] in _PUBLIC)
         if refused is None and is_page:
             return await serve_page(scope, receive, send)
-        methods = ("POST", "PUT", "PATCH", "DELETE")
-        has_body = scope["type"] == "http" and scope["method"] in methods
-        if refused is None and has_body:
-            body = None
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_BODY_SECONDS):
-                    body = await _body(receive)
-            refused = _refused_body(scope, headers, body, user)
-            messages.append({"type": "http.request", "body": body or b"", "more_body": False})
+        if refused is not None:
+            return await _refuse(scope, receive, send, *refused)
+        with ExitStack() as to_answer, ExitStack() as to_end:
+            until_answered.set(to_answer)
+            # A check needs its report until it ends; the files of messages are stored before.
+            held = to_end if scope["path"] == CHECK else to_answer
+            is_state = user == LOCAL_USER and _is_state_write(scope)
+            reader = BodyReader(scope, user, held, is_state=is_state)
+            if scope["type"] == "websocket":
+                return await self._app(scope, _checked(reader, receive, send, to_answer), send)
+            messages = list[Message]()
+            if scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
+                try:
+                    data = await reader.read(receive)
+                    _check_kind(headers, data)
+                    data, sent = await reader.parse(data)
+                    _check_sent(scope, sent, user)
+                except BodyRefused as error:
+                    return await _refuse(scope, receive, send, error.status, str(error))
+                messages.append({"type": "http.request", "body": data, "more_body": False})
+                # They may be large, and the request may last.
+                del data, sent
 
-        async def replay() -> Message:
-            """Return the body that was read, then what the connection receives after it."""
-            if messages:
-                return messages.pop()
-            return await receive()
+            async def replay() -> Message:
+                """Return the body that was read, then what the connection receives after it."""
+                if messages:
+                    return messages.pop()
+                return await receive()
 
-        if refused is None:
-            if not _STREAM.fullmatch(scope["path"]):
-                return await self._app(scope, replay, send)
-            _streams[user] += 1
-            try:
-                return await self._app(scope, replay, send)
-            finally:
-                _streams[user] -= 1
-        if scope["type"] == "websocket":
-            return await send({"type": "websocket.close", "code": 1008, "reason": refused[1][:120]})
-        status, reason = refused
-        response = JSONResponse({"detail": reason}, status)
-        if status == 429:
-            response.headers["Retry-After"] = str(BEGIN_SECONDS)
-        return await response(scope, receive, send)
+            async def answer(message: Message) -> None:
+                to_answer.close()
+                await send(message)
+
+            if _STREAM.fullmatch(scope["path"]):
+                _streams[user] += 1
+                to_end.callback(_streams.subtract, [user])
+            return await self._app(scope, replay, answer)
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, reason: str) -> None:
+    if scope["type"] == "websocket":
+        return await send({"type": "websocket.close", "code": 1008, "reason": reason[:120]})
+    response = JSONResponse({"detail": reason}, status)
+    if status == 429:
+        response.headers["Retry-After"] = str(BEGIN_SECONDS)
+    return await response(scope, receive, send)
+
+
+def _checked(reader: BodyReader, receive: Receive, send: Send, to_answer: ExitStack) -> Receive:
+    """Return a `receive` of a web socket that closes it after a message beyond the limits."""
+
+    async def checked() -> Message:
+        # The message before has been answered.
+        to_answer.close()
+        message = await receive()
+        text = message.get("text") or (message.get("bytes") or b"").decode(errors="replace")
+        if message["type"] != "websocket.receive":
+            return message
+        try:
+            body = await reader.parse(text.encode())
+        except BodyRefused as error:
+            await send({"type": "websocket.close", "code": 1009, "reason": str(error)[:120]})
+            return {"type": "websocket.disconnect", "code": 1009}
+        return {"type": "websocket.receive", "text": body.data.decode()}
+
+    return checked
 
 
 def _refused(
@@ -176,64 +208,34 @@ def _refused(
     return None
 
 
-def _refused_body(
-    scope: Scope, headers: Headers, body: bytes | None, user: str | None
-) -> tuple[int, str] | None:
-    """Return status and reason if the body of a request is refused, else None; `body` is None if it
-    was not read."""
-    if body is None:
-        longest = f"{server_settings().body_bytes} bytes (DEEP_RESEARCH_SERVER_BODY_BYTES)"
-        return (
-            413,
-            f"The request is longer than {longest}, or did not arrive within {_BODY_SECONDS} s.",
-        )
+def _check_kind(headers: Headers, data: bytes) -> None:
+    """Refuse a body of another type than JSON if a page without a token sends it."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     # Without a preflight, browsers let pages of other sites send bodies of other types.
     is_of_page = "origin" in headers or "sec-fetch-site" in headers
-    if body and kind != "application/json" and is_of_page and user_of_token(headers) is None:
-        return 415, "The request body must be JSON (`Content-Type: application/json`)."
+    if data and kind != "application/json" and is_of_page and user_of_token(headers) is None:
+        raise BodyRefused(415, "The request body must be JSON (`Content-Type: application/json`).")
+
+
+def _check_sent(scope: Scope, sent: Any, user: str | None) -> None:
+    """Refuse webhooks that are not allowed, and writes of state by others than the local user."""
+    given = sent if isinstance(sent, dict) else {}
     # Checked here because LangGraph resolves the host name before it calls `auth`.
-    webhook = _read(body, "webhook")
+    webhook = given.get("webhook")
     if isinstance(webhook, str):
         words = refused_webhook(webhook)
         if words:
-            return 422, words
-    path = scope["path"].rstrip("/")
-    if _STATE_WRITES.fullmatch(path) and (
-        user != LOCAL_USER or _read(body, "checkpoint", "checkpoint_ns")
-    ):
-        return 403, _REFUSED_STATE
-    if path == "/threads" and _read(body, "supersteps") is not None:
-        return 403, _REFUSED_STATE
-    return None
+            raise BodyRefused(422, words)
+    checkpoint = given.get("checkpoint")
+    is_of_branch = isinstance(checkpoint, dict) and checkpoint.get("checkpoint_ns")
+    if _is_state_write(scope) and (user != LOCAL_USER or is_of_branch):
+        raise BodyRefused(403, _REFUSED_STATE)
+    if scope["path"].rstrip("/") == "/threads" and given.get("supersteps") is not None:
+        raise BodyRefused(403, _REFUSED_STATE)
 
 
-def _read(body: bytes, *keys: str) -> Any:
-    """Return a value from a JSON body by its nested keys; None if it is missing."""
-    try:
-        return reduce(lambda value, key: value.get(key), keys, json.loads(body))
-    except (ValueError, AttributeError):
-        # LangGraph reports invalid JSON itself.
-        return None
-    except RecursionError:
-        # LangGraph's own parser accepts deeper nesting, so the value counts as present.
-        return body
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """Read the body of a request; returns None if it is too long."""
-    most = server_settings().body_bytes
-    parts = list[bytes]()
-    length = 0
-    while True:
-        message = await receive()
-        part = message.get("body", b"")
-        length += len(part)
-        if length > most:
-            return None
-        parts.append(part)
-        if message["type"] != "http.request" or not message.get("more_body"):
-            return b"".join(parts)
+def _is_state_write(scope: Scope) -> bool:
+    return _STATE_WRITES.fullmatch(scope["path"].rstrip("/")) is not None
 
 
 async def _greet(address: SplitResult, token: str) -> None:

@@ -24,7 +24,7 @@ from .users import LOOPBACK, REQUIRE_TOKEN, server_settings, users
 _PORT = 2024
 """Default port; if it is taken, a free port is chosen."""
 _JOBS = 50
-"""Maximum number of concurrent runs."""
+"""Maximum number of concurrent runs, if no user may have more than half as many."""
 
 
 def serve(
@@ -87,7 +87,8 @@ def serve(
         host,
         chosen,
         graphs=config["graphs"],
-        n_jobs_per_worker=_JOBS,
+        # So that the runs of one user never keep another user's run waiting.
+        n_jobs_per_worker=max(_JOBS, 2 * server_settings().user_runs),
         auth=config["auth"],
         http=config["http"],
         webhooks=config["webhooks"],

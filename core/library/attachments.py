@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage, HumanMessage, convert_to_messages
 
-from ..concurrency import in_thread
+from ..concurrency import decode_base64, in_thread
 from ..dialogue.conversation import attached_to, safe_text, with_attached
 from ..reading.documents.records import kind_of_file
 from ..records.sources import Attached
@@ -161,7 +161,7 @@ def _store(block: _FileBlock, folder: Path, limits: Limits) -> Attached:
     """
     name = _valid_name(block)
     try:
-        data = base64.b64decode("".join(block.data.split()), validate=True)
+        data = decode_base64("".join(block.data.split()))
     except ValueError:
         return Attached(name=name, reason="its content is not base64", code="broken")
     attached = partial(Attached, name=name, sha256=hashlib.sha256(data).hexdigest(), size=len(data))

@@ -76,10 +76,10 @@ class ServerSettings(EnvironmentSettings):
     port."""
     require_token: bool = False
     """Whether even clients on this machine need a token."""
-    user_runs: int = Field(default=50, ge=1)
-    """Maximum number of concurrent runs per user."""
+    user_runs: int = Field(default=20, ge=1)
+    """Maximum number of running and waiting runs per user."""
     body_bytes: int = Field(default=64_000_000, ge=1)
-    """Maximum size of a request body, including attached files in base64."""
+    """Maximum size of a request with attached files in base64, or with a report to check."""
 
     @field_validator("tokens", "hosts", "origins", "webhook_hosts", mode="before")
     @classmethod

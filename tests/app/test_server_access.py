@@ -386,7 +386,7 @@ async def test_the_state_of_a_thread_is_not_written(
         await web.post("/threads/", json={"supersteps": [{"updates": [forged]}]}),
         await web.post("/threads", content=DEEP),
     ]
-    assert {answer.status_code for answer in answers} <= {403, 404, 405}
+    assert {answer.status_code for answer in answers} <= {403, 404, 405, 422}
     assert await talk.values() == before
 
 

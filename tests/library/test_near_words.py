@@ -78,7 +78,7 @@ def test_a_question_with_a_misspelt_name_is_answered(library: Library) -> None:
     assert passages[0].source.title == "Saint Brannoc Hospital"
 
 
-@pytest.mark.fault("57")
+@pytest.mark.fault("58")
 def test_a_word_of_more_than_sixty_letters_is_not_taken_apart(library: Library) -> None:
     assert found(library, f"{'x' * 52}hospital") == ["hospital.md"]
     assert found(library, f"{'x' * 53}hospital") == []

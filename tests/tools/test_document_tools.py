@@ -90,7 +90,7 @@ def open_tool(papers: Papers, excerpts: dict[str, str] | None = None, **limits: 
     )
 
 
-@pytest.mark.fault("57")
+@pytest.mark.fault("58")
 async def test_a_long_query_is_cut_and_the_model_is_told(papers: Papers) -> None:
     tool = search_tool(papers)
     words = "Velm bridge " + "a" * 1_000_000
