@@ -76,7 +76,7 @@ class ServerSettings(EnvironmentSettings):
     port."""
     require_token: bool = False
     """Whether even clients on this machine need a token."""
-    user_runs: int = Field(default=20, ge=1)
+    user_runs: int = Field(default=10, ge=1)
     """Maximum number of running and waiting runs per user."""
     body_bytes: int = Field(default=64_000_000, ge=1)
     """Maximum size of a request with attached files in base64, or with a report to check."""
