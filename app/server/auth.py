@@ -9,7 +9,6 @@ import reprlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
-from itertools import islice
 from typing import Any, NoReturn
 
 from langgraph_sdk import Auth, get_client
@@ -36,18 +35,11 @@ _NOT_SETTINGS = frozenset(
 """Keys in a run's `configurable` that are not settings, but name a checkpoint or the streaming
 mode."""
 
-_MOST_VALUES, _MOST_CHARACTERS = 10_000, 2_000_000
-"""Maximum number of values, and of characters, in the messages of a request; the content of
-attached files does not count."""
-_SETTINGS_VALUES, _SETTINGS_CHARACTERS = 1000, 20_000
-"""Maximum number of values, and of characters, in the settings of a request."""
 _MOST_PARTS = 100
 """Maximum number of texts and files in the new messages of a request; a thread takes fewer
 files."""
 _RULES_CHARACTERS = 32_000
 """Maximum length of the new system messages of a request."""
-_FILE_KEYS = frozenset({"base64", "data", "file_data"})
-"""Keys of the content of a file in a message."""
 
 opened_books = list[RunBook]()
 """Access to the stored runs of all users, as the only item; empty until the server has started."""
@@ -142,7 +134,6 @@ async def check_run(user: str, value: Mapping[str, Any]) -> None:
     words = refused_webhook(given.get("webhook"))
     if words:
         _refuse(words)
-    _check_size([sent, command], "messages", _MOST_VALUES, _MOST_CHARACTERS)
     if sent is not None and not _has_only_messages(sent):
         _refuse('input: a run accepts only {"messages": [...]}.')
     goto = command.get("goto")
@@ -170,35 +161,6 @@ async def check_run(user: str, value: Mapping[str, Any]) -> None:
             holder["messages"] = await _new_messages(holder["messages"], checkpoint)
     if not sent and await asyncio.to_thread(owner_of_checkpoints, checkpoint["thread_id"]) is None:
         _refuse('This thread has no question yet: send one as input, {"messages": [...]}.')
-
-
-def _check_size(given: Any, name: str, most_values: int, most_characters: int) -> None:
-    """Refuse JSON with more values or characters than allowed, before anything works on it; the
-    content of files does not count."""
-    count = characters = 0
-    values = [given]
-    while values:
-        value = values.pop()
-        count += 1
-        if isinstance(value, str):
-            characters += len(value)
-        elif isinstance(value, list):
-            values += value[:most_values]
-        elif isinstance(value, dict):
-            for key, inner in islice(value.items(), most_values):
-                characters += len(key)
-                if not _is_file(key, inner):
-                    values.append(inner)
-        if count + len(values) > most_values or characters > most_characters:
-            _refuse(
-                f"{name}: at most {most_values} values and {most_characters} characters are "
-                "accepted in one request, not counting files in base64."
-            )
-
-
-def _is_file(key: str, value: object) -> bool:
-    """Whether a value in a message is the content of a file."""
-    return isinstance(value, str) and (key in _FILE_KEYS or value.startswith("data:"))
 
 
 def _has_only_messages(values: object) -> bool:
@@ -301,7 +263,6 @@ async def _take_files(user: str, value: Mapping[str, Any]) -> None:
 
 async def _check_settings(user: str, context: Mapping[str, Any]) -> None:
     given = {name: value for name, value in context.items() if name not in _NOT_SETTINGS}
-    _check_size(given, "settings", _SETTINGS_VALUES, _SETTINGS_CHARACTERS)
     try:
         settings = UserSettings.read(given)
         await asyncio.to_thread(lambda: settings.context_of(user))
