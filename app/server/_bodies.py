@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope
 from ...core.concurrency import in_thread, slot
 from .users import server_settings
 
-SMALL_BYTES = 1_000_000
+SMALL_REQUEST_BYTES = 1_000_000
 """Maximum size of a request body without its files."""
 _DEPTH, _VALUES = 100, 20_000
 """Maximum nesting of JSON, and maximum number of its values."""
@@ -121,7 +121,7 @@ class BodyReader:
             raise BodyRefused(
                 413,
                 f"The body of the request did not arrive within {_BODY_SECONDS} s. Of requests "
-                f"over {SMALL_BYTES} bytes, {_USER_LARGE} per user are received at the same time.",
+                f"over {SMALL_REQUEST_BYTES} bytes, {_USER_LARGE} per user are received at once.",
             ) from None
 
     async def parse(self, data: bytes) -> Body:
@@ -152,12 +152,13 @@ class BodyReader:
             raise BodyRefused(
                 413, f"The request is longer than {most} bytes (DEEP_RESEARCH_SERVER_BODY_BYTES)."
             )
-        if length <= SMALL_BYTES or self._is_state or self._is_admitted:
+        if length <= SMALL_REQUEST_BYTES or self._is_state or self._is_admitted:
             return
         if not _WITH_FILES.fullmatch(self._path):
             raise BodyRefused(
                 413,
-                f"The request is longer than {SMALL_BYTES} bytes; only requests with files may be.",
+                f"The request is longer than {SMALL_REQUEST_BYTES} bytes; only requests with files "
+                "may be.",
             )
         turn = slot(f"large requests of {self._user}", _USER_LARGE)
         await turn.acquire()
@@ -170,9 +171,10 @@ class BodyReader:
 
     def _parse(self, data: bytes) -> tuple[Body, dict[str, str]]:
         """Return the body without its large files, and these by the names that replace them."""
-        if self._is_state or len(data) <= SMALL_BYTES:
+        if self._is_state or len(data) <= SMALL_REQUEST_BYTES:
             return Body(data, _loaded(data, is_limited=not self._is_state)), {}
         rest, strings = _without_long_strings(data)
+        _check_rest(rest)
         sent = _loaded(rest)
         in_files = set[str]()
         if self._path == CHECK and isinstance(sent, dict):
@@ -184,16 +186,19 @@ class BodyReader:
         for name, string in strings.items():
             if name in others:
                 rest = rest.replace(name.encode(), string)
+                _check_rest(rest)
             else:
                 files[name] = _decoded(string)
-            if len(rest) > SMALL_BYTES:
-                raise BodyRefused(
-                    413,
-                    f"Without its files, the request is longer than {SMALL_BYTES} bytes.",
-                )
         if others:
             sent = _loaded(rest)
         return Body(rest, sent), files
+
+
+def _check_rest(rest: bytes) -> None:
+    if len(rest) > SMALL_REQUEST_BYTES:
+        raise BodyRefused(
+            413, f"Without its files, the request is longer than {SMALL_REQUEST_BYTES} bytes."
+        )
 
 
 def _loaded(data: bytes, *, is_limited: bool = True) -> Any:
@@ -215,7 +220,10 @@ def _loaded(data: bytes, *, is_limited: bool = True) -> Any:
             raise BodyRefused(
                 422, f"The JSON of the request has more than {_VALUES} values, the maximum."
             )
-        level = [item for value in level for item in _items_of(value)]
+        below = list[Any]()
+        for value in level:
+            below += _items_of(value)
+        level = below
     return sent
 
 

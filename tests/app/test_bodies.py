@@ -10,14 +10,14 @@ import pytest
 from starlette.requests import Request
 
 from deep_research.app.server._bodies import (
-    SMALL_BYTES,
+    SMALL_REQUEST_BYTES,
     BodyReader,
     BodyRefused,
     put_files_back,
     sent_json,
 )
 
-FILE_CHARACTERS = SMALL_BYTES // 2
+FILE_CHARACTERS = SMALL_REQUEST_BYTES // 2
 QUESTION = "When was the Skerry Light lit? " * 1000
 """A text as long as the limit of questions allows, which is not taken out."""
 
@@ -60,7 +60,7 @@ async def test_a_large_file_is_taken_out_of_messages_and_put_back(
 
 @pytest.mark.fault("R27")
 async def test_only_files_may_be_large() -> None:
-    long = "x" * SMALL_BYTES
+    long = "x" * SMALL_REQUEST_BYTES
     for sent in (
         asked(metadata=long),
         asked(metadata={long: ""}),
@@ -79,7 +79,7 @@ async def test_only_files_may_be_large() -> None:
 
 @pytest.mark.fault("R27")
 async def test_a_report_to_check_is_parsed_once_and_not_passed_on() -> None:
-    report = {"name": "report.md", "base64": "QUJD" * SMALL_BYTES}
+    report = {"name": "report.md", "base64": "QUJD" * SMALL_REQUEST_BYTES}
     scope: dict[str, Any] = {"type": "http", "path": "/research/check"}
     reader = BodyReader(scope, "alice", ExitStack(), is_state=False)
     data, received = await reader.parse(json.dumps(report).encode())
@@ -99,11 +99,12 @@ async def test_a_report_to_check_is_parsed_once_and_not_passed_on() -> None:
         ('{"a": "é"}'.encode("latin-1"), "valid JSON"),
         ('{"a": 1}'.encode("utf-16"), "valid JSON"),
         (b"{", "valid JSON"),
-        (b'["' + b'\\"' * SMALL_BYTES + b'"]', "quotation marks"),
+        (b"[" + b"{}," * SMALL_REQUEST_BYTES + b"1]", "Without its files"),
+        (b'["' + b'\\"' * SMALL_REQUEST_BYTES + b'"]', "quotation marks"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 async def test_json_beyond_the_limits_is_refused_in_words(body: bytes, words: str) -> None:
     with ExitStack() as held, pytest.raises(BodyRefused, match=words) as refused:
         await BodyReader({"path": "/runs"}, "alice", held, is_state=False).parse(body)
-    assert refused.value.status == 422
+    assert refused.value.status == (413 if "files" in words else 422)
