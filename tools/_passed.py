@@ -169,7 +169,7 @@ def _http_client(**settings: Any) -> httpx.AsyncClient:
             call.reschedule(asyncio.get_running_loop().time())
 
     async def limit(response: httpx.Response) -> None:
-        limit_answer(response, _ANSWER_BYTES, end_call)
+        limit_answer(response, _ANSWER_BYTES, on_excess=end_call)
 
     client = httpx.AsyncClient(**settings, event_hooks={"response": [limit]})
     client.headers["Accept-Encoding"] = ENCODING

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
@@ -29,9 +30,11 @@ class AnswerTooLarge(Exception):
 class Slices:
     """The bytes of one body, decompressed in slices of limited size."""
 
-    def __init__(self, encoding: str = ENCODING, most: int | None = None) -> None:
+    def __init__(
+        self, encoding: str = ENCODING, most: int | None = None, seconds: float | None = None
+    ) -> None:
         """`encoding`: the content encoding, empty if none; `most`: maximum number of decompressed
-        bytes, None without a limit.
+        bytes; `seconds`: time from now until the end of the body; both None without a limit.
 
         Raises `ValueError` for an encoding that is never requested.
         """
@@ -44,6 +47,7 @@ class Slices:
             self._decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
         self._most = most
         self._count = 0
+        self._end = None if seconds is None else time.monotonic() + seconds
 
     @property
     def is_complete(self) -> bool:
@@ -51,8 +55,8 @@ class Slices:
         return self._decoder is not None and self._decoder.eof
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield what a chunk of the body contains; raises `AnswerTooLarge`, and `zlib.error` for
-        damaged data."""
+        """Yield what a chunk of the body contains; raises `AnswerTooLarge`, `TimeoutError`, and
+        `zlib.error` for damaged data."""
         if self._decoder is None:
             yield self._counted(chunk)
             return
@@ -70,14 +74,23 @@ class Slices:
         self._count += len(data)
         if self._most is not None and self._count > self._most:
             raise AnswerTooLarge(self._most)
+        if self._end is not None and time.monotonic() > self._end:
+            raise TimeoutError
         return data
 
 
 def limit_answer(
-    response: Any, most: int | None, on_excess: Callable[[], object] | None = None
+    response: Any,
+    most: int | None,
+    *,
+    seconds: float | None = None,
+    on_excess: Callable[[], object] | None = None,
 ) -> None:
     """Have the body of a response (of httpx or httpx2) read in slices, up to `most` decompressed
-    bytes, if not None; beyond them, `on_excess` is called, and reading it raises `AnswerTooLarge`.
+    bytes, for so many seconds; None: without such a limit.
+
+    Beyond these bytes, `on_excess` is called, and reading the body raises `AnswerTooLarge`; beyond
+    this time, it raises `TimeoutError`.
 
     To be called by a client's event hook, before the body is read. Raises the client's
     `DecodingError` for an encoding that was not requested; reading damaged data raises it, too.
@@ -85,7 +98,7 @@ def limit_answer(
     library = sys.modules[type(response).__module__.partition(".")[0]]
     encoding = response.headers.pop("content-encoding", "")
     try:
-        slices = Slices(encoding, most)
+        slices = Slices(encoding, most, seconds)
     except ValueError as error:
         raise library.DecodingError(str(error), request=response.request) from None
     response.stream = _body_type(library)(response, slices, library.DecodingError, on_excess)

@@ -3,11 +3,13 @@ loopback."""
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import threading
 import tracemalloc
 import zlib
+from contextlib import closing, suppress
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -29,6 +31,7 @@ from kit.engines import (
     serving,
 )
 from kit.files import FixedClock
+from kit.web import Exchange, listening, request_in
 
 from deep_research.core.errors import SearchRefused
 from deep_research.core.settings.context import Context
@@ -221,6 +224,29 @@ async def test_an_answer_is_read_up_to_a_limit_of_decompressed_bytes(
             False,
         )
         assert peak < 10 * ANSWER_BYTES
+
+
+@pytest.mark.fault(62)
+@pytest.mark.parametrize(("engine", "variable"), EVERY, ids=lambda value: str(value))
+async def test_an_answer_that_arrives_very_slowly_is_given_up(
+    engine: type[Any], variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if getattr(engine, "key_name", ""):
+        monkeypatch.setenv(engine.key_name, KEY)
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer), suppress(ConnectionError, asyncio.IncompleteReadError):
+            exchange = Exchange(await request_in(reader), writer)
+            await exchange.begin(content_length="100000")
+            while True:
+                await exchange.send(b" ")
+                await asyncio.sleep(0.01)
+
+    with listening(drip) as port:
+        monkeypatch.setenv(variable, f"http://127.0.0.1:{port}")
+        async with asyncio.timeout(60):
+            failed = await failure_of(engine(Context(limits=Limits(search_seconds=0.3))))
+    assert "did not answer" in failed.words
 
 
 # A process of its own, where nothing is imported yet, every warning is an error, and what blocks

@@ -158,7 +158,7 @@ class ApiEngine:
         import httpx
 
         def limit(response: httpx.Response) -> None:
-            limit_answer(response, ANSWER_BYTES)
+            limit_answer(response, ANSWER_BYTES, seconds=seconds)
 
         request = self.request(query, min(count, _MOST_RESULTS))
         seconds = self.context.limits.search_seconds
@@ -182,6 +182,8 @@ class ApiEngine:
                 )
         except AnswerTooLarge:
             raise EngineFailed.too_large(self.title) from None
+        except TimeoutError:
+            raise EngineFailed.too_slow(self.title) from None
         except httpx.HTTPError as error:
             raise failed_request(self.title, error, self._setting) from None
         found: list[Found] = []

@@ -64,7 +64,7 @@ class Arxiv:
             raise EngineFailed.too_large(self.title) from None
         except arxiv.HTTPError as error:
             raise failed_status(self.title, error.status) from None
-        except requests.Timeout:
+        except (requests.Timeout, TimeoutError):
             raise EngineFailed.too_slow(self.title) from None
         except requests.ConnectionError as error:
             raise unreachable(self.title, error) from None
@@ -103,9 +103,10 @@ def _session(seconds: float, address: str) -> Any:
     def body_of(response: requests.Response) -> bytes:
         """Return the decompressed body; raises `AnswerTooLarge` and `requests.RequestException`."""
         try:
-            slices = Slices(response.headers.pop("Content-Encoding", ""), ANSWER_BYTES)
+            slices = Slices(response.headers.pop("Content-Encoding", ""), ANSWER_BYTES, seconds)
             body = bytearray()
-            for chunk in response.raw.stream(_CHUNK_BYTES, decode_content=False):
+            # Unlike `stream`, it does not wait for so many bytes.
+            while chunk := response.raw.read1(_CHUNK_BYTES, decode_content=False):
                 for piece in slices.feed(chunk):
                     body += piece
             return bytes(body + slices.rest())

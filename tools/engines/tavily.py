@@ -66,6 +66,8 @@ class Tavily(ApiEngine):
             raise failed_request(self.title, cause, self._setting) from None
         except AnswerTooLarge:
             raise EngineFailed.too_large(self.title) from None
+        except TimeoutError:
+            raise EngineFailed.too_slow(self.title) from None
         except httpx.HTTPError as error:
             raise failed_request(self.title, error, self._setting) from None
         return answer
@@ -81,7 +83,7 @@ class Tavily(ApiEngine):
             )
 
         async def check(response: httpx.Response) -> None:
-            limit_answer(response, ANSWER_BYTES)
+            limit_answer(response, ANSWER_BYTES, seconds=self.context.limits.search_seconds)
             # The library drops status and headers of a refusal, and does not notice if results are
             # missing.
             await response.aread()
