@@ -9,6 +9,7 @@ import sys
 import threading
 import tracemalloc
 import zlib
+from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import date
 from functools import cache
@@ -192,6 +193,7 @@ def bomb() -> bytes:
     return b"".join([*parts, packer.compress(b'{"results": []}'), packer.flush()])
 
 
+EngineAt = Callable[..., Any]
 EVERY: tuple[tuple[type[Any], str], ...] = (
     *((kit.engine, f"{kit.name.upper()}_URL") for kit in KITS),
     (Tavily, "TAVILY_BASE_URL"),
@@ -200,22 +202,30 @@ EVERY: tuple[tuple[type[Any], str], ...] = (
 )
 
 
+@pytest.fixture(params=EVERY, ids=lambda pair: str(pair[0].name))
+def engine_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> EngineAt:
+    """Makes one of the engines, for a server at an address."""
+    engine, variable = request.param
+
+    def made(address: str, **limits: Any) -> Any:
+        monkeypatch.setenv(getattr(engine, "key_name", "") or "UNUSED", KEY)
+        monkeypatch.setenv(variable, address)
+        return engine(Context(limits=Limits(**limits)))
+
+    return made
+
+
 @pytest.mark.fault(62)
-@pytest.mark.parametrize(("engine", "variable"), EVERY, ids=lambda value: str(value))
-async def test_an_answer_is_read_up_to_a_limit_of_decompressed_bytes(
-    engine: type[Any], variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if getattr(engine, "key_name", ""):
-        monkeypatch.setenv(engine.key_name, KEY)
+async def test_an_answer_is_read_up_to_a_limit_of_decompressed_bytes(engine_at: EngineAt) -> None:
     answers = [
         Answer(body=bomb(), headers={"Content-Encoding": "gzip"}),
         Answer(body=b" " * (2 * ANSWER_BYTES)),
     ]
     for answer in answers:
         with serving(lambda _, answer=answer: answer) as server:  # type: ignore[misc]
-            monkeypatch.setenv(variable, server.url)
+            engine = engine_at(server.url)
             tracemalloc.start()
-            failed = await failure_of(engine(Context()))
+            failed = await failure_of(engine)
             _, peak = tracemalloc.get_traced_memory()
             tracemalloc.stop()
         assert (failed.words, failed.is_lasting) == (
@@ -227,13 +237,7 @@ async def test_an_answer_is_read_up_to_a_limit_of_decompressed_bytes(
 
 
 @pytest.mark.fault(62)
-@pytest.mark.parametrize(("engine", "variable"), EVERY, ids=lambda value: str(value))
-async def test_an_answer_that_arrives_very_slowly_is_given_up(
-    engine: type[Any], variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if getattr(engine, "key_name", ""):
-        monkeypatch.setenv(engine.key_name, KEY)
-
+async def test_an_answer_that_arrives_very_slowly_is_given_up(engine_at: EngineAt) -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer), suppress(ConnectionError, asyncio.IncompleteReadError):
             exchange = Exchange(await request_in(reader), writer)
@@ -243,9 +247,9 @@ async def test_an_answer_that_arrives_very_slowly_is_given_up(
                 await asyncio.sleep(0.01)
 
     with listening(drip) as port:
-        monkeypatch.setenv(variable, f"http://127.0.0.1:{port}")
+        engine = engine_at(f"http://127.0.0.1:{port}", search_seconds=0.3)
         async with asyncio.timeout(60):
-            failed = await failure_of(engine(Context(limits=Limits(search_seconds=0.3))))
+            failed = await failure_of(engine)
     assert "did not answer" in failed.words
 
 
