@@ -88,7 +88,11 @@ def _overlap(before: str, after: str) -> int | None:
     None if it repeats nothing.
     """
     start = len(after) - len(after.lstrip(" \t\n.…"))
+    first_character = after[start : start + 1]
     for token in _TOKEN.finditer(before, max(0, len(before) - _HELD)):
+        # Compiling the pattern of a tail takes far longer than comparing its first character.
+        if not re.match(re.escape(token[0][0]), first_character, re.IGNORECASE):
+            continue
         tail = before[token.start() :]
         pattern = r"\s+".join(map(re.escape, tail.split()))
         repetition = re.compile(pattern, re.IGNORECASE).match(after, start)
