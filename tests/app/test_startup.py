@@ -126,12 +126,16 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Started:
         patch.setenv("DEEP_RESEARCH_DATA_DIR", str(empty))
         ends = iter(_run(*_HELP, *_WRONG_SETTINGS, *no_runs, *reading))
     assert list(empty.iterdir()) == []
-    of_help, of_settings, of_no_runs = (
-        list(islice(ends, len(group))) for group in (_HELP, _WRONG_SETTINGS, no_runs)
-    )
     # Without overviews the runs are read in full.
     queried(desk.data / FILE_NAME, "DELETE FROM store WHERE key = ?", OVERVIEW_NOTE)
-    return Started(of_help, of_settings, of_no_runs, list(ends), _run(*reading), _run(*reading))
+    return Started(
+        help=list(islice(ends, len(_HELP))),
+        wrong_settings=list(islice(ends, len(_WRONG_SETTINGS))),
+        no_runs=list(islice(ends, len(no_runs))),
+        runs=list(ends),
+        runs_in_full=_run(*reading),
+        runs_again=_run(*reading),
+    )
 
 
 def test_help_and_wrong_usage_load_neither_langgraph_nor_pydantic(started: Started) -> None:

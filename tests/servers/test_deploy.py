@@ -71,7 +71,7 @@ def carried_out(file: Path, folder: Path) -> Image:
     programs = folder / "python" / "bin"
     subprocess.run([interpreter(), "-m", "venv", "--without-pip", programs.parent], check=True)
     # An interpreter may come with a pip that takes four times as long to choose versions.
-    pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet"]
+    pip = [sys.executable, "-m", "pip", "--python", f"{programs}/python", "install", "--quiet"]
     subprocess.run([*pip, "pip"], capture_output=True, check=True)
     path = f"{programs}:{os.environ['PATH']}"
     environment = {"PATH": path, "HOME": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
