@@ -155,6 +155,8 @@ class ScriptedChatModel(ChatOpenAI):
     first human message, where the longest key wins. The replies of a list are given once each, a
     single one as often as it is asked for."""
     chunk_characters: int = 7
+    model_name: str = "scripted"
+    """The caller asks for it many times a run, and Pydantic takes long to miss it."""
     calls: list[Call] = Field(default_factory=list)
     """The calls received so far, those of bound copies included."""
     _used: dict[str, int] = PrivateAttr(default_factory=dict)
