@@ -62,9 +62,9 @@ SIGNS = (
     *("[^a]: b\n", "[a]: b\n", "[1] a http://a.b\n", "a: ", "a.b.", "2024-05-", "hundred ", "$1,"),
 )
 """What the hostile texts are made of."""
-LENGTH = 700
+LENGTH = 400
 """Length of the shortest text in which steps are counted, in characters."""
-SLACK = 3_000
+SLACK = 2_000
 """Number of steps that may be added whatever the length."""
 LONG = 100_000
 """Length of a text that takes minutes if the work on it grows quadratically, in characters."""
@@ -155,7 +155,7 @@ def faster_than_length(parts: tuple[str, str, str]) -> list[str]:
 @example(("", "# a\n", ""))
 @example(("", "[", "]<"))
 @given(hostile_texts())
-@settings(max_examples=4)
+@settings(max_examples=2)
 def test_the_steps_to_read_a_text_grow_in_proportion_to_its_length(
     parts: tuple[str, str, str],
 ) -> None:
@@ -164,7 +164,7 @@ def test_the_steps_to_read_a_text_grow_in_proportion_to_its_length(
 
 @pytest.mark.slow
 @given(hostile_texts())
-@settings(max_examples=60)
+@settings(max_examples=15)
 def test_no_mix_of_signs_takes_more_steps_than_in_proportion(parts: tuple[str, str, str]) -> None:
     assert faster_than_length(parts) == []
 
@@ -172,7 +172,11 @@ def test_no_mix_of_signs_takes_more_steps_than_in_proportion(parts: tuple[str, s
 @pytest.mark.parametrize(
     "repeated",
     [
-        *("[a](", "[", "![", "a&#64;b", "《", "\n\n", "```a\nb\n", "[1] "),
+        "[a](",
+        *(
+            pytest.param(repeated, marks=pytest.mark.slow)
+            for repeated in ("[", "![", "a&#64;b", "《", "\n\n", "```a\nb\n", "[1] ")
+        ),
     ],
 )
 @pytest.mark.fault("57")
@@ -186,7 +190,7 @@ def test_no_long_text_takes_long(repeated: str) -> None:
 
 @pytest.mark.slow
 @given(hostile_texts())
-@settings(max_examples=40)
+@settings(max_examples=4)
 @pytest.mark.timeout(1200)
 def test_no_mix_of_signs_takes_long(parts: tuple[str, str, str]) -> None:
     text = long_text(parts, LONG)
