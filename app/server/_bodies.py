@@ -91,14 +91,24 @@ def put_files_back(values: Any) -> None:
 class BodyReader:
     """Reads the body of one request, or the messages of a web socket."""
 
-    def __init__(self, scope: Scope, user: str | None, held: ExitStack, *, is_state: bool) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        user: str | None,
+        held: ExitStack,
+        *,
+        is_state: bool = False,
+        keeps_files: bool = False,
+    ) -> None:
         """`held`: ends when the request no longer needs a large body; `is_state`: the local user
-        writes a thread's state, which may be of any size."""
+        writes a thread's state, which may be of any size; `keeps_files`: pass a large body on as
+        it is."""
         self._scope = scope
         self._path = str(scope["path"]).rstrip("/")
         self._user = user
         self._held = held
         self._is_state = is_state
+        self._keeps_files = keeps_files
         self._is_admitted = False
         """Whether a large body has its turn."""
 
@@ -137,6 +147,8 @@ class BodyReader:
             body, files = self._parse(data)
         else:
             body, files = await in_thread(self._parse, data)
+        if self._keeps_files:
+            return Body(data, body.sent)
         _files.set(files)
         if self._path.startswith("/research/"):
             self._scope[_SENT] = body.sent

@@ -78,8 +78,11 @@ class Guard:
     """ASGI middleware that passes on only requests by known users, within the limits, to served
     paths."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, keeps_files: bool = True) -> None:
+        """`keeps_files`: pass files on in the body; otherwise `put_files_back` has to be called
+        when a run is authorized."""
         self._app = app
+        self._keeps_files = keeps_files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with the reason."""
@@ -102,7 +105,7 @@ class Guard:
             # A check needs its report until it ends; the files of messages are stored before.
             held = to_end if scope["path"] == CHECK else to_answer
             is_state = user == LOCAL_USER and _is_state_write(scope)
-            reader = BodyReader(scope, user, held, is_state=is_state)
+            reader = BodyReader(scope, user, held, is_state=is_state, keeps_files=self._keeps_files)
             if scope["type"] == "websocket":
                 return await self._app(scope, _checked(reader, receive, send, to_answer), send)
             messages = list[Message]()
@@ -312,6 +315,6 @@ app = Starlette(
     exception_handlers={UserMistake: _answer_mistake, ThreadBusy: _answer_mistake},
     routes=[*ROUTES, Route(SESSIONS.path, SESSIONS)],
     lifespan=_lifespan,
-    middleware=[Middleware(AllowedOrigins), Middleware(Guard)],
+    middleware=[Middleware(AllowedOrigins), Middleware(Guard, keeps_files=False)],
 )
 """LangGraph adds its own routes to this app, behind the middleware."""

@@ -30,7 +30,7 @@ def asked(*blocks: Any, metadata: Any = None) -> dict[str, Any]:
 async def parsed(sent: Any, path: str = "/runs", *, ensure_ascii: bool = True) -> tuple[bytes, Any]:
     """What LangGraph receives of a body, and its JSON."""
     with ExitStack() as held:
-        reader = BodyReader({"path": path}, "alice", held, is_state=False)
+        reader = BodyReader({"path": path}, "alice", held)
         return await reader.parse(json.dumps(sent, ensure_ascii=ensure_ascii).encode())
 
 
@@ -59,6 +59,18 @@ async def test_a_large_file_is_taken_out_of_messages_and_put_back(
 
 
 @pytest.mark.fault("R27")
+async def test_other_servers_receive_a_large_file_in_the_body() -> None:
+    sent = asked({"type": "file", "base64": "QUJD" * SMALL_REQUEST_BYTES})
+    body = json.dumps(sent).encode()
+    with ExitStack() as held:
+        data, received = await BodyReader({"path": "/runs"}, "bob", held, keeps_files=True).parse(
+            body
+        )
+    is_same = data == body
+    assert is_same and len(json.dumps(received)) < 100_000
+
+
+@pytest.mark.fault("R27")
 async def test_only_files_may_be_large() -> None:
     long = "x" * SMALL_REQUEST_BYTES
     for sent in (
@@ -81,7 +93,7 @@ async def test_only_files_may_be_large() -> None:
 async def test_a_report_to_check_is_parsed_once_and_not_passed_on() -> None:
     report = {"name": "report.md", "base64": "QUJD" * SMALL_REQUEST_BYTES}
     scope: dict[str, Any] = {"type": "http", "path": "/research/check"}
-    reader = BodyReader(scope, "alice", ExitStack(), is_state=False)
+    reader = BodyReader(scope, "alice", ExitStack())
     data, received = await reader.parse(json.dumps(report).encode())
     is_same = received == report and sent_json(Request(scope)) is received
     assert is_same and data == b""
@@ -106,5 +118,5 @@ async def test_a_report_to_check_is_parsed_once_and_not_passed_on() -> None:
 )
 async def test_json_beyond_the_limits_is_refused_in_words(body: bytes, words: str) -> None:
     with ExitStack() as held, pytest.raises(BodyRefused, match=words) as refused:
-        await BodyReader({"path": "/runs"}, "alice", held, is_state=False).parse(body)
+        await BodyReader({"path": "/runs"}, "alice", held).parse(body)
     assert refused.value.status == (413 if "files" in words else 422)
