@@ -94,6 +94,8 @@ def serve(
         webhooks=config["webhooks"],
         checkpointer=config["checkpointer"],
         store=config["store"],
+        # Its search for blocking calls is for developers, and takes a fifth of the server's time.
+        allow_blocking=True,
     )
 
 

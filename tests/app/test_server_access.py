@@ -26,7 +26,7 @@ FIRST, *OTHERS = TOKENS
 MINUTES = 2 * 60
 BODY_BYTES = 1_000_000
 """Size limit of requests, so that one beyond it need not be large."""
-STALLED = 20
+STALLED = 10
 """Seconds after which a server that does not answer is stalled, however busy the machine is."""
 DEEP = f'{{"supersteps": [{{"updates": [{{"values": {"[" * 1000}{"]" * 1000}, "as_node": "begin"}}]}}]}}'
 """JSON nested deeper than Python's parser accepts."""

@@ -87,11 +87,12 @@ def _printed_number(text: str, page: int) -> str:
 
     It is empty if the text lists no printed numbers.
     """
-    _, separator, listed = text.rpartition(f"\n\n{PRINTED_NUMBERS}")
-    if not separator:
+    before = f"\n\n{PRINTED_NUMBERS}"
+    start = text.rfind(before)
+    if start < 0:
         return ""
     label = ""
-    for pair in listed.split(", "):
+    for pair in text[start + len(before) :].split(", "):
         first, _, printed = pair.partition(" = ")
         if first.isdigit() and int(first) <= page:
             figures = re.search(r"\d*$", printed)[0]  # type: ignore[index]  # it always matches
