@@ -193,3 +193,10 @@ def test_every_form_of_citation_is_recognized(text: str, expected: str) -> None:
     found = read_foreign(text)
     assert found.text == expected
     assert [target.address for target in found.targets.values()] == [WEB]
+
+
+@pytest.mark.fault("57")
+def test_a_report_with_too_many_statements_is_refused_in_words(desk: Desk) -> None:
+    refused = desk.call("check", "-", "--model", "extractive", stdin="The light burns. " * 2_001)
+    assert "-: the report has 2001 statements; at most 2000 are checked." in refused.err
+    assert refused.code == 2

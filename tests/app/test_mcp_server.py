@@ -102,7 +102,10 @@ async def use_every_tool(desk: Desk) -> str:
             if note.startswith("Not read: source 2, ")
         ]
         assert "reading 2 sources" in peer.progress
-        assert "at most 100000 characters" in await peer.fault("check_report", report="a" * 100_001)
+        too_long = await peer.fault("check_report", report="a" * 300_001)
+        assert "300001 characters; at most 300000 are checked" in too_long
+        too_many = await peer.fault("check_report", report="The light burns. " * 2_001)
+        assert "2001 statements; at most 2000 are checked" in too_many
         assert "the file contains no text" in await peer.fault("check_report", report=" ")
         fault = await peer.fault("check_report", report=page, form="html", request="a" * 32_001)
         assert "The request has 32001 characters; at most 32000 are accepted" in fault

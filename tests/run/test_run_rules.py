@@ -7,6 +7,7 @@ import asyncio
 import gc
 import re
 import weakref
+from itertools import count
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.core import errors
-from deep_research.core.concurrency import PerLoop
+from deep_research.core.concurrency import PerLoop, in_pieces
 from deep_research.core.dialogue.conversation import marked
 from deep_research.core.dialogue.plan_text import PlanText
 from deep_research.core.dialogue.transcripts import Calls
@@ -205,3 +206,21 @@ def test_the_tree_of_errors_draws_each_below_its_parent() -> None:
         for kind in own
         if kind is not errors.DeepResearchError
     }
+
+
+@pytest.mark.fault("57")
+async def test_work_in_pieces_keeps_its_order_and_ends_soon_after_its_cancellation() -> None:
+    assert await in_pieces(abs, [-1, 2, -3]) == [1, 2, 3]
+    loop = asyncio.get_running_loop()
+    has_begun = asyncio.Event()
+
+    def work(_: int) -> None:
+        loop.call_soon_threadsafe(has_begun.set)
+
+    task = asyncio.create_task(in_pieces(work, count()))
+    await has_begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    # Waits for the threads: endless work that goes on would never end.
+    await loop.shutdown_default_executor()
