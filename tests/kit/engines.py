@@ -361,7 +361,7 @@ KITS = (
         {"status": "ok", "message": {"items": [
             {"DOI": "10.1000/ABC(12)", "title": ["The sea"], "issued": {"date-parts": [[2025, 3]]},
              "abstract": "<jats:p>It is &lt; 9 km<jats:sup>2</jats:sup>.</jats:p>"}]}},
-        Found("The sea", WORK_DOI, "It is < 9 km2.", "2025-03"),
+        Found("The sea", WORK_DOI, "It is < 9 km^2.", "2025-03"),
         {"status": "ok", "message": {"items": []}},
     ),
     Kit(

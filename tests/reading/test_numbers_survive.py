@@ -21,6 +21,7 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from pptx.util import Inches
 
+from deep_research.core.reading.documents.tagged import tagged_text
 from deep_research.core.reading.documents.worker import parse
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:\^-?\d+)?")
@@ -86,6 +87,92 @@ def test_superscripts_in_word_slides_and_sheets_are_read_like_those_in_pages() -
     sheet.active["A1"] = CellRichText(*(TextBlock(fonts[shift], words) for words, shift in runs))
     for file, name in ((document, "a.docx"), (show, "a.pptx"), (sheet, "a.xlsx")):
         assert "lit in 1844 with 10^-6 g of CO2 gas" in parse(saved(file), name).text
+
+
+FORMULAS = [
+    ("h=<mfrac><mn>3</mn><mn>4</mn></mfrac><msup><mn>10</mn><mn>6</mn></msup>", "h=3/4 10^6"),
+    ("<mn>2</mn><mfrac><mn>1</mn><mn>2</mn></mfrac><mi>x</mi>", "2 1/2 x"),
+    ("<msqrt><mn>25</mn></msqrt><mo>+</mo><mroot><mn>32</mn><mn>5</mn></mroot>", "√25+32^(1/5)"),
+    (
+        "<msup><mrow><mo>-</mo><mn>2</mn></mrow><mn>2</mn></msup><mo>/</mo>"
+        "<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mrow><mn>2</mn><mi>x</mi></mrow></mfrac>",
+        "(-2)^2/(a+b)/(2x)",
+    ),
+    (
+        "<munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover>"
+        "<msub><mi>x</mi><mi>i</mi></msub>",
+        "∑_(i=1)^n x_i",
+    ),
+    ("<msup><mn>30</mn><mo>∘</mo></msup><mi>C</mi>", "30° C"),
+    (
+        "<semantics><mrow><mn>10</mn><mn>4</mn></mrow><annotation>1e4</annotation></semantics>",
+        "104",
+    ),
+]
+
+
+@pytest.mark.parametrize(("written", "shown"), FORMULAS)
+def test_a_formula_in_mathml_keeps_its_value_in_pages_and_abstracts(
+    written: str, shown: str
+) -> None:
+    page = f"<html><body><p>It is <math>{written}</math>.</p></body></html>"
+    assert parse(page.encode(), "a.html").text == f"It is {shown}."
+    prefixed = re.sub(r"<(/?)(?=m|s|a)", r"<\1mml:", f"<math>{written}</math>")
+    assert tagged_text(f"<jats:p>It is {prefixed}.</jats:p>") == f"It is {shown}."
+
+
+def test_a_formula_next_to_a_number_does_not_join_it() -> None:
+    half = "<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>"
+    text = parse(f"<html><body><p>3{half}{half}4 m</p></body></html>".encode(), "a.html").text
+    assert text == "3 1/2 1/2 4 m"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("held 10<sup>6</sup> cells, made in 2014<sup>2</sup>.", "held 10^6 cells, made in 2014."),
+        (
+            "<jats:p>Of CO<jats:sub>2</jats:sub>, 10<jats:sup>-3</jats:sup></jats:p>",
+            "Of CO2, 10^-3",
+        ),
+        ("&lt;p&gt;10&lt;sup&gt;6&lt;/sup&gt; at p &lt; 0.05&lt;/p&gt;", "10^6 at p < 0.05"),
+        ("if a<b and c>d, p < 0.05 &amp; n<5", "if a<b and c>d, p < 0.05 & n<5"),
+        ("<h4>Aim</h4>It was <s>12</s> 14<br/>m", "Aim It was 14 m"),
+    ],
+)
+def test_titles_and_abstracts_of_engines_are_read_like_pages(written: str, shown: str) -> None:
+    assert tagged_text(written) == shown
+
+
+@pytest.mark.parametrize(
+    "struck",
+    [
+        "<s>12.50</s>",
+        "<del>12.50 <b>euros</b></del>",
+        "<strike>12.50</strike>",
+        "<span style='color:red; text-decoration: line-through red'>12.50</span>",
+        "<i style='text-decoration-line:line-through'>12.50</i>",
+    ],
+)
+def test_struck_out_text_of_pages_books_and_mails_is_not_read(struck: str) -> None:
+    page = f"<html><body><p>Fare: {struck} <ins>14.80</ins> euros.</p></body></html>"
+    mail = f"Subject: x\nContent-Type: text/html\n\n{page}"
+    for data, name in (
+        (page.encode(), "a.html"),
+        (book({"a.xhtml": page}), "a.epub"),
+        (mail.encode(), "a.eml"),
+    ):
+        assert parse(data, name).text.endswith("Fare: 14.80 euros.")
+
+
+def test_markdown_keeps_its_marks_for_struck_out_text() -> None:
+    assert parse(b"Fare: ~~12.50~~ 14.80 euros.", "a.md").text == "Fare: ~~12.50~~ 14.80 euros."
+
+
+def test_the_reading_of_ruby_is_put_in_brackets() -> None:
+    ruby = "<ruby>東<rp>(</rp><rt>とう</rt>京<rt>きょう</rt></ruby> <ruby>10<rt>6</rt></ruby>"
+    text = parse(f"<html><body><p>{ruby}</p></body></html>".encode(), "a.html").text
+    assert text == "東京(とうきょう) 10(6)"
 
 
 TABLES = [

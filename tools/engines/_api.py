@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from urllib.parse import quote
 
 from ...core.concurrency import in_thread
 from ...core.errors import SearchRefused
+from ...core.reading.documents.tagged import tagged_text
 from ...core.reading.policy import domains_of
 from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
 from ...core.settings.context import Context
@@ -42,8 +42,6 @@ _REFUSAL_BYTES = 10_000
 _QUERY_CHARACTERS = 400
 """Maximum characters of a query with its domains: the limit of Brave, which is the lowest."""
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-_INLINE = re.compile(r"</?(?:jats:)?(?:b|bold|em|i|italic|strong|sub|sup|u)>", re.IGNORECASE)
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\S+)", re.IGNORECASE)
 _READ_DAY: tuple[Callable[[str], datetime], ...] = (
     datetime.fromisoformat,
@@ -318,9 +316,7 @@ def text_of(value: object) -> str:
 
 def plain_text(value: object) -> str:
     """Return a text without tags and entities, which publishers leave in titles and abstracts."""
-    text = _INLINE.sub("", text_of(value))
-    text = html.unescape(_TAG.sub(" ", text))
-    return " ".join(text.split())
+    return tagged_text(text_of(value))
 
 
 def day_of(value: object) -> str:

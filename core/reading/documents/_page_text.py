@@ -8,7 +8,6 @@ from itertools import chain
 
 from lxml import etree
 
-from ._raised import END, LOWERED, NOTE, RAISED
 from ._tables import Cell, cell_text, tables_of_cells
 
 _LONG_CELL = 1000
@@ -27,11 +26,6 @@ paragraph, and before and after the marker of a list item."""
 _MARK = f"{_ITEM}[^{_ITEM}]*{_ITEM}"
 _BEFORE_ITEM = re.compile(rf"({_MARK})[\s{_PARAGRAPH}]+")
 _OUTER_ITEMS = re.compile(rf"(?:{_MARK})+(?={_ITEM})")
-_SHIFT = re.compile(r"vertical-align\s*:\s*(super|sub)\b")
-_NOTE_NAMES = re.compile(
-    r"(?:^|[\s-])(?:reference|noteref|foot-?note\w*|fn|end-?note\w*)(?=$|[\s-])", re.IGNORECASE
-)
-_NOTE_WORDS = re.compile(r"\s*[\[(]?(?:\d{1,3}|[a-z]|[*†‡§]{1,3})[\])]?\s*")
 
 
 def write_links(root: etree._Element) -> None:
@@ -54,52 +48,6 @@ def write_links(root: etree._Element) -> None:
             link.text = f"[{bare}]({address})"
         else:
             link.text = f"[{bare}]"
-
-
-def mark_raised(root: etree._Element) -> None:
-    """Enclose superscripts, subscripts and references to notes in control characters.
-
-    See `raised`.
-    """
-    for formula in root.iter("msup", "msub", "mfrac"):
-        if len(formula) == 2 and formula.tag == "mfrac":
-            formula[0].tail = "/"
-        elif len(formula) == 2:
-            formula[1].tag = str(formula.tag).removeprefix("m")
-    for element in root.iter("sup", "sub", "a"):
-        if element.tag == "sub":
-            enclose(element, LOWERED)
-        elif element.tag == "sup":
-            enclose(element, NOTE if _is_note(element) else RAISED)
-        # Style sheets usually show such a link as a superscript.
-        elif _leads_within(element) and _NOTE_WORDS.fullmatch("".join(element.itertext())):
-            enclose(element, NOTE)
-    for element in root.xpath("//*[contains(@style, 'vertical-align')]"):
-        shift = _SHIFT.search(element.get("style", ""))
-        if shift and element.tag not in ("sup", "sub"):
-            enclose(element, RAISED if shift[1] == "super" else LOWERED)
-
-
-def _is_note(superscript: etree._Element) -> bool:
-    """Whether the markup says that a superscript refers to a note."""
-    names = f"{superscript.get('class', '')} {superscript.get('role', '')}"
-    if _NOTE_NAMES.search(names):
-        return True
-    return any("#" in link.get("href", "") for link in superscript.iter("a"))
-
-
-def _leads_within(link: etree._Element) -> bool:
-    address: str = link.get("href", "")
-    return address.startswith("#")
-
-
-def enclose(element: etree._Element, sign: str, end: str = END) -> None:
-    """Put `sign` before and `end` after the content of an element."""
-    element.text = f"{sign}{element.text or ''}"
-    if len(element):
-        element[-1].tail = f"{element[-1].tail or ''}{end}"
-    else:
-        element.text += end
 
 
 def tree_text(root: etree._Element) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
 from docx import Document
@@ -16,11 +17,15 @@ from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml.ns import qn
 from lxml import etree
 
+from ._formulas import MATHML, formula_of_word
+from ._graphics import Block, chart_blocks, diagram_lines
+from ._numbering import BULLET, WordNumbering
 from ._office import local_name, open_archive, open_office, read_xml
-from ._page_text import enclose, tree_text, write_links
+from ._page_text import tree_text, write_links
 from ._parse_text import first_heading
-from ._raised import LOWERED, RAISED
+from ._symbols import symbol_at, with_symbols
 from .records import Extract
+from .tagged import Shift, resolve_tags
 
 _NAMES = {
     "p": "p",
@@ -30,12 +35,19 @@ _NAMES = {
     "br": "br",
     "cr": "br",
     "hyperlink": "a",
+    "ruby": "ruby",
+    "rt": "rt",
 }
 _BLOCKS = ("body", "hdr", "ftr", "footnote", "endnote", "comment", "txbxContent")
 _SIGNS = {"tab": " ", "noBreakHyphen": "-"}
-_SHIFTS = {"superscript": RAISED, "subscript": LOWERED}
+_SHIFTS: dict[str, Shift] = {"superscript": "sup", "subscript": "sub"}
+_OFF = ("0", "false", "off")
 _NOTES = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
 _MARGINS = (RELATIONSHIP_TYPE.HEADER, RELATIONSHIP_TYPE.FOOTER)
+_CHART = "/chart"
+_DIAGRAM = "/diagramData"
+_HTML = frozenset((*MATHML, "p", "table", "tr", "td"))
+"""Tags without a namespace, of elements that are HTML or MathML already."""
 _NO_OUTLINE = 9
 """Outline level with which Word marks text that is no heading."""
 _DEEPEST = 6
@@ -44,43 +56,111 @@ _PAGE_NUMBER = re.compile(r"\b(?:NUM|SECTION)?PAGES?\b")
 
 
 class Style(NamedTuple):
-    """Heading level and list membership of a paragraph."""
+    """Heading level and list membership of a paragraph, as its style or the paragraph states
+    them."""
 
     level: int = 0
     """Heading level from 1; 0 for other text."""
-    is_list: bool = False
+    list_id: str | None = None
+    """Id of its list, "0" for none; None if it is not stated."""
+    list_level: int | None = None
+    """Level in the list from 0; None if it is not stated."""
 
 
-Styles = dict[str, Style]
+class Look(NamedTuple):
+    """Formatting of letters that decides how their text is read; None if it is not stated."""
+
+    shift: Shift | None = None
+    is_struck: bool | None = None
+    is_hidden: bool | None = None
+    font: str | None = None
+
+
+class _Document(NamedTuple):
+    """What the parts of a document refer to."""
+
+    styles: Mapping[str, Style]
+    looks: Mapping[str, Look]
+    """Formatting by the ids of styles."""
+    numbering: WordNumbering
+    targets: Mapping[str, str] | None = None
+    """Addresses of links by their ids; without it, only the words of links are kept."""
+    graphics: Mapping[str, Sequence[Block]] = MappingProxyType({})
+    """Text of charts and diagrams by their ids."""
 
 
 def style_of(style: object) -> Style:
     """Return heading level and list membership of a python-docx style, also inherited ones."""
+    stated = own_style(getattr(style, "element", None))
     name = str(getattr(style, "name", "")).lower()
     if name == "title":
-        return Style(1)
-    if name.startswith("heading ") and name[8:].isdigit():
-        return Style(min(int(name[8:]), _DEEPEST))
-    stated = own_style(getattr(style, "element", None))
+        stated = stated._replace(level=1)
+    elif name.startswith("heading ") and name[8:].isdigit():
+        stated = stated._replace(level=min(int(name[8:]), _DEEPEST))
     base = getattr(style, "base_style", None)
-    if stated.level or base is None:
-        return stated
-    inherited = style_of(base)
-    return Style(inherited.level, stated.is_list or inherited.is_list)
+    return stated if base is None else _completed_style(stated, style_of(base))
 
 
 def own_style(element: etree._Element | None) -> Style:
     """Return heading level and list membership that the XML of a paragraph or style itself sets."""
-    if element is None:
-        return Style()
-    properties = element.find(qn("w:pPr"))
+    properties = None if element is None else element.find(qn("w:pPr"))
     if properties is None:
         return Style()
     level = 0
     outline = int(_value(properties, "outlineLvl") or _NO_OUTLINE)
     if outline < _NO_OUTLINE:
         level = min(outline + 1, _DEEPEST)
-    return Style(level, is_list=properties.find(qn("w:numPr")) is not None)
+    list_level = _value(properties, "numPr", "ilvl") or ""
+    return Style(
+        level,
+        _value(properties, "numPr", "numId"),
+        int(list_level) if list_level.isdecimal() else None,
+    )
+
+
+def _completed_style(stated: Style, inherited: Style) -> Style:
+    list_id = stated.list_id
+    list_level = stated.list_level
+    if list_id is None:
+        list_id = inherited.list_id
+    if list_level is None and stated.list_id is None:
+        list_level = inherited.list_level
+    return Style(stated.level or inherited.level, list_id, list_level)
+
+
+def _look_of(style: object) -> Look:
+    """Return the formatting of letters of a python-docx style, also inherited."""
+    stated = _own_look(getattr(style, "element", None))
+    base = getattr(style, "base_style", None)
+    return stated if base is None else _completed_look(stated, _look_of(base))
+
+
+def _own_look(element: etree._Element | None) -> Look:
+    """Return the formatting that the XML of a run or style itself sets."""
+    properties = None if element is None else element.find(qn("w:rPr"))
+    if properties is None:
+        return Look()
+    shift = _value(properties, "vertAlign")
+    struck = [_is_on(properties, name) for name in ("strike", "dstrike")]
+    fonts = properties.find(qn("w:rFonts"))
+    return Look(
+        shift=None if shift is None else _SHIFTS.get(shift, ""),
+        is_struck=None if struck == [None, None] else True in struck,
+        is_hidden=_is_on(properties, "vanish"),
+        font=None if fonts is None else fonts.get(qn("w:ascii")),
+    )
+
+
+def _completed_look(stated: Look, inherited: Look) -> Look:
+    completed = inherited._asdict()
+    completed |= {name: value for name, value in stated._asdict().items() if value is not None}
+    return Look(**completed)
+
+
+def _is_on(properties: etree._Element, name: str) -> bool | None:
+    """Return whether a property is switched on; None if it is not stated."""
+    value = _value(properties, name)
+    return None if value is None else value not in _OFF
 
 
 def _value(element: etree._Element, *path: str) -> str | None:
@@ -99,14 +179,23 @@ def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
     """
     office = open_office(data)
     document = Document(office.file)
-    styles = {style.style_id: style_of(style) for style in document.styles}
+    related = document.part.rels.values()
+    numbering = next((r for r in related if r.reltype == RELATIONSHIP_TYPE.NUMBERING), None)
+    parts = _Document(
+        styles={style.style_id: style_of(style) for style in document.styles},
+        looks={style.style_id: _look_of(style) for style in document.styles},
+        numbering=WordNumbering(
+            None if numbering is None else etree.fromstring(numbering.target_part.blob)
+        ),
+    )
     targets: dict[str, str] | None = None
     if keeps_links:
         targets = _link_targets(data)
     notes = list[bytes]()
     margins = list[bytes]()
     comments = list[bytes]()
-    for relation in document.part.rels.values():
+    graphics = dict[str, Sequence[Block]]()
+    for relation in related:
         part = relation.target_part.blob
         if relation.reltype in _NOTES:
             notes.append(part)
@@ -114,13 +203,18 @@ def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
             margins.append(part)
         elif relation.reltype == RELATIONSHIP_TYPE.COMMENTS:
             comments.append(part)
-    main = _text(etree.fromstring(document.part.blob), styles, targets)
+        elif relation.reltype.endswith(_CHART):
+            graphics[relation.rId] = list(chart_blocks(etree.fromstring(part)))
+        elif relation.reltype.endswith(_DIAGRAM):
+            graphics[relation.rId] = list(diagram_lines(etree.fromstring(part)))
+    main_parts = parts._replace(targets=targets, graphics=graphics)
+    main = _text(etree.fromstring(document.part.blob), main_parts)
     texts = [main]
     for part in notes:
-        texts.append(_text(etree.fromstring(part), styles))
-    texts += [block for block in _margin_blocks(margins, styles) if block not in main]
+        texts.append(_text(etree.fromstring(part), parts))
+    texts += [block for block in _margin_blocks(margins, parts) if block not in main]
     for comment in chain.from_iterable(map(etree.fromstring, comments)):
-        texts.append(f"{_comment_name(comment)}: {_text(comment, styles)}")
+        texts.append(f"{_comment_name(comment)}: {_text(comment, parts)}")
     text = "\n\n".join(filter(None, texts))
     return Extract(office.title or first_heading(text), text, changed=office.changed)
 
@@ -138,16 +232,16 @@ def _link_targets(data: bytes) -> dict[str, str]:
     return targets
 
 
-def _margin_blocks(parts: Sequence[bytes], styles: Styles) -> dict[str, None]:
+def _margin_blocks(margins: Sequence[bytes], parts: _Document) -> dict[str, None]:
     """Return the distinct blocks of headers and footers, which repeat on each page."""
     blocks = dict[str, None]()
-    for root in map(etree.fromstring, parts):
+    for root in map(etree.fromstring, margins):
         for paragraph in root.iter(qn("w:p")):
             # Lines with a page number are not text.
             fields = paragraph.iter(qn("w:instrText"), qn("w:fldSimple"))
             if any(map(_is_page_number, fields)):
                 paragraph.clear()
-        blocks |= dict.fromkeys(_text(root, styles).split("\n\n"))
+        blocks |= dict.fromkeys(_text(root, parts).split("\n\n"))
     return blocks
 
 
@@ -168,30 +262,34 @@ def _comment_name(comment: etree._Element) -> str:
     return name
 
 
-def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | None = None) -> str:
-    """Return the text of a part of the document, which is modified.
-
-    `targets` are the addresses of links by their ids; without it, only the words of links are
-    kept.
-    """
-    # Tracked deletions and moves, and fallback content for older programs.
-    etree.strip_elements(root, "{*}del", "{*}moveFrom", "{*}Fallback", with_tail=False)
+def _text(root: etree._Element, parts: _Document) -> str:
+    """Return the text of a part of the document, which is modified."""
+    _drop_deleted(root)
     etree.strip_tags(
         root, "{*}sdt", "{*}sdtContent", "{*}ins", "{*}moveTo", "{*}customXml", "{*}smartTag"
     )
-    for box in list(root.iter("{*}txbxContent")):
+    labels = _labels(root, parts)
+    _rewrite_formulas(root)
+    # Backwards, because each is put directly behind its paragraph.
+    for box in reversed(list(root.iter("{*}txbxContent"))):
         next(box.iterancestors(qn("w:p"))).addnext(box)
-    elements = list(root.iter(etree.Element))
+    for graphic in reversed(list(root.iter("{*}relIds", "{*}chart"))):
+        _write_graphic(graphic, parts.graphics)
+    elements = [element for element in root.iter(etree.Element) if element.tag not in _HTML]
     for element in elements:
         name = local_name(element)
-        if name != "t":
+        if name == "sym":
+            element.text = symbol_at(element.get(qn("w:char"), ""), element.get(qn("w:font"), ""))
+        elif name == "checkBox":
+            element.text = _box(element)
+        elif name != "t":
             element.text = _SIGNS.get(name)
         element.tail = None
     for element in elements:
         name = local_name(element)
         tag = _NAMES.get(name, "div" if name in _BLOCKS else "span")
         if name == "r":
-            _mark_run(element)
+            tag = _format_run(element, parts.looks)
         elif name == "tbl":
             _merge(element)
         elif name == "tc":
@@ -199,34 +297,110 @@ def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | Non
             if row is not None and _value(row, "trPr", "tblHeader") is not None:
                 tag = "th"
         elif name == "p":
-            style = _paragraph_style(element, styles)
-            if style.level:
-                tag = f"h{style.level}"
-            elif style.is_list:
-                element.text = "- "
+            level = _paragraph_style(element, parts.styles).level
+            if level:
+                tag = f"h{level}"
+            _write_label(element, labels.get(element, ""), is_heading=level > 0)
         element.tag = tag
-    if targets is not None:
+    if parts.targets is not None:
         for link in root.iter("a"):
-            link.set("href", targets.get(link.get(qn("r:id"), ""), ""))
+            link.set("href", parts.targets.get(link.get(qn("r:id"), ""), ""))
         write_links(root)
+    resolve_tags(root)
     return tree_text(root)
 
 
-def _paragraph_style(paragraph: etree._Element, styles: Styles) -> Style:
-    """Return heading level and list membership of a paragraph, also by its named style."""
-    stated = own_style(paragraph)
-    named = styles.get(_value(paragraph, "pPr", "pStyle") or "", Style())
-    return Style(stated.level or named.level, stated.is_list or named.is_list)
+def _drop_deleted(root: etree._Element) -> None:
+    """Remove tracked deletions and moves, and fallback content for older programs."""
+    for mark in list(root.iter(qn("w:del"), qn("w:cellDel"))):
+        properties = mark.getparent()
+        deleted = None if properties is None else properties.getparent()
+        if local_name(properties) in ("trPr", "tcPr") and deleted is not None:
+            deleted.getparent().remove(deleted)
+    etree.strip_elements(root, "{*}del", "{*}moveFrom", "{*}Fallback", with_tail=False)
 
 
-def _mark_run(run: etree._Element) -> None:
-    """Mark a run of letters as superscript or subscript, or empty it if it is hidden."""
-    if _value(run, "rPr", "vanish") not in (None, "0", "false", "off"):
-        run.clear()
+def _labels(root: etree._Element, parts: _Document) -> dict[etree._Element, str]:
+    """Return the numbers and bullets that Word shows before paragraphs."""
+    labels = dict[etree._Element, str]()
+    for paragraph in root.iter(qn("w:p")):
+        style = _paragraph_style(paragraph, parts.styles)
+        if style.list_id in (None, "", "0"):
+            continue
+        level = style.list_level
+        if level is None:
+            name = _value(paragraph, "pPr", "pStyle") or ""
+            level = parts.numbering.level_of_style(style.list_id, name) or 0
+        label = parts.numbering.count(style.list_id, level)
+        # Word counts empty paragraphs, too.
+        if next(paragraph.iter("{*}t", qn("w:sym")), None) is not None:
+            labels[paragraph] = label
+    return labels
+
+
+def _box(field: etree._Element) -> str:
+    """Return the sign for a box in a form, ticked or empty."""
+    ticked = _is_on(field, "checked")
+    if ticked is None:
+        ticked = _is_on(field, "default")
+    return "☒" if ticked else "☐"
+
+
+def _write_label(paragraph: etree._Element, label: str, *, is_heading: bool) -> None:
+    if label and not (is_heading and label == BULLET):
+        shown = etree.Element("span")
+        shown.text = f"{label} "
+        paragraph.insert(0, shown)
+
+
+def _rewrite_formulas(root: etree._Element) -> None:
+    """Replace the formulas of Word with MathML."""
+    for formula in list(root.iter("{*}oMath")):
+        parent = formula.getparent()
+        if parent is not None:
+            parent.replace(formula, formula_of_word(formula))
+
+
+def _write_graphic(graphic: etree._Element, graphics: Mapping[str, Sequence[Block]]) -> None:
+    """Add the text of a chart or diagram behind the paragraph that shows it."""
+    key = graphic.get(qn("r:id")) or graphic.get(qn("r:dm")) or ""
+    paragraph = next(graphic.iterancestors(qn("w:p")), None)
+    if paragraph is None:
         return
-    shift = _value(run, "rPr", "vertAlign")
-    if shift in _SHIFTS:
-        enclose(run, _SHIFTS[shift])
+    for block in reversed(graphics.get(key, ())):
+        if isinstance(block, str):
+            shown = etree.Element("p")
+            shown.text = f"- {block}"
+        else:
+            shown = etree.Element("table")
+            for row in block:
+                line = etree.SubElement(shown, "tr")
+                for cell in row:
+                    etree.SubElement(line, "td").text = cell
+        paragraph.addnext(shown)
+
+
+def _paragraph_style(paragraph: etree._Element, styles: Mapping[str, Style]) -> Style:
+    """Return heading level and list membership of a paragraph, also by its named style."""
+    named = styles.get(_value(paragraph, "pPr", "pStyle") or "", Style())
+    return _completed_style(own_style(paragraph), named)
+
+
+def _format_run(run: etree._Element, looks: Mapping[str, Look]) -> str:
+    """Return the HTML tag for a run of letters, after replacing symbols; empty it if it is
+    hidden."""
+    look = _own_look(run)
+    style = _value(run, "rPr", "rStyle") or ""
+    if style in looks:
+        look = _completed_look(look, looks[style])
+    if look.is_hidden:
+        run.clear()
+        return "span"
+    for text in run.iter(qn("w:t")):
+        text.text = with_symbols(text.text or "", look.font or "")
+    if look.is_struck:
+        return "s"
+    return look.shift or "span"
 
 
 def _merge(table: etree._Element) -> None:

@@ -15,10 +15,11 @@ from lxml import etree
 
 from ..addresses import Unread, doi_in, join_address, parse_address
 from ._dating import statements
-from ._page_text import mark_raised, tree_text, write_links
+from ._page_text import tree_text, write_links
 from ._raised import resolve_raised
 from .decode import clean_text, decode
 from .records import Extract, PageLink, Sign, Unreadable
+from .tagged import CLOSED_TAG, NOT_XML, resolve_tags
 
 if TYPE_CHECKING:
     from ...records.sources import Origin
@@ -121,14 +122,7 @@ _TYPES: dict[str, Origin] = {
 _LIVING_YEARS = 2
 """A page that was changed more than this many years after its publication, as an encyclopedia is,
 gets the date of the change."""
-# Characters that a tree cannot contain, and character references to them.
-_NOT_XML = re.compile(
-    r"[\x00-\x08\x0b-\x0c\x0e-\x1f\ufdd0-\ufdd5\ufffe\uffff]"
-    r"|&#(?:0*(?:[12]?[0-9]|3[01])(?![0-9])|[xX]0*1?[0-9a-fA-F](?![0-9a-fA-F]));?"
-)
-# Books close empty elements as in XML, which HTML parsers read as unclosed.
 _DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
-_CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
 _LinkedData = list[dict[str, Any]]
 _Meta = dict[str, list[str]]
 _LITTLE_TEXT = 250
@@ -285,7 +279,7 @@ def parse_html(
     root = _tree(html)
     if keeps_links:
         write_links(root)
-    mark_raised(root)
+    resolve_tags(root)
     linked = list(_linked_data(root))
     meta = _meta(root)
     title = _title(root)
@@ -358,8 +352,8 @@ def visible_text(data: bytes, charset: str = "") -> str:
     if not html.strip():
         return ""
     html = _DOCUMENT_TYPE.sub("", html, count=1)
-    root = _tree(_CLOSED.sub(r"<\1\2></\1>", html))
-    mark_raised(root)
+    root = _tree(CLOSED_TAG.sub(r"<\1\2></\1>", html))
+    resolve_tags(root)
     drop_unseen(root)
     return tree_text(root)
 
@@ -402,7 +396,7 @@ def _source(data: bytes, charset: str) -> str:
     text = decode(data, charset, _PAGE_BYTES)
     # Other unwanted characters are removed later from the text, which is only a tenth of the
     # source.
-    return _NOT_XML.sub(" ", text)
+    return NOT_XML.sub(" ", text)
 
 
 def _tree(html: str) -> lxml.html.HtmlElement:

@@ -11,10 +11,11 @@ from copy import deepcopy
 from lxml import etree
 
 from ._office import local_name, open_archive, read_xml
-from ._page_text import enclose, tree_text
+from ._page_text import tree_text
 from ._parse_text import first_heading, informative_title, iso_date
 from ._raised import LOWERED, RAISED
 from .records import Extract
+from .tagged import enclose
 
 _MOST_COPIES = 64
 """Maximum repetitions of a cell or row, since empty ones are repeated to the end of a sheet."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from lxml import etree
 from pptx import Presentation
 
 from ...evidence.text.sentences import CLOSING_QUOTES, SENTENCE_ENDS, UNSPACED_ENDS
+from ._graphics import chart_blocks
 from ._office import local_name, open_office
 from ._raised import END, LOWERED, RAISED
-from ._tables import Cell, cell_text, shown_number, table_of, tables_of_cells, up_to_limit
+from ._tables import Cell, cell_text, table_of, tables_of_cells, up_to_limit
 from .records import Extract
 
 _EMU_PER_LINE = 200_000
@@ -83,7 +82,11 @@ def _shape(shape: Any) -> Iterator[str]:
             rows.append([_cell(cell) for cell in row.cells if not cell.is_spanned])
         yield from tables_of_cells(rows)
     elif getattr(shape, "has_chart", False):
-        yield from _chart(shape.chart.element)
+        for block in chart_blocks(shape.chart.element):
+            if isinstance(block, str):
+                yield block
+            else:
+                yield from table_of(block)
 
 
 def _cell(cell: Any) -> Cell:
@@ -124,81 +127,3 @@ def _paragraphs(frame: Any) -> Iterator[str]:
             yield text
         else:
             yield f"- {text}"
-
-
-class _Series(NamedTuple):
-    """A series of a chart: its name, and its labels and values by index."""
-
-    name: str
-    labels: dict[int, str]
-    values: dict[int, str]
-
-
-def _chart(chart: etree._Element) -> Iterator[str]:
-    """Yield the title of a chart of any kind, and tables with a column per series."""
-    title = _chart_title(chart)
-    if title:
-        yield title
-    series = list(map(_series, chart.iter("{*}ser")))
-    # Series with the same labels share a table.
-    distinct = {tuple(part.labels.items()): part.labels for part in series}
-    for labels in distinct.values():
-        columns = [part for part in series if part.labels == labels]
-        yield from _chart_table(labels, columns)
-
-
-def _chart_title(chart: etree._Element) -> str:
-    for title in chart.iter("{*}title"):
-        # Axes have titles too.
-        if local_name(title.getparent()) == "chart":
-            return _words(title, "t")
-    return ""
-
-
-def _series(element: etree._Element) -> _Series:
-    parts = {local_name(part): part for part in element}
-    name = ""
-    if "tx" in parts:
-        name = _words(parts["tx"], "v")
-    labels = _points(parts.get("cat", parts.get("xVal")))
-    values = _points(parts.get("val", parts.get("yVal")))
-    return _Series(name, labels, values)
-
-
-def _chart_table(labels: Mapping[int, str], columns: Sequence[_Series]) -> Iterator[str]:
-    """Yield a table of series that have the same labels."""
-    positions = set(labels)
-    for series in columns:
-        positions.update(series.values)
-    if not positions:
-        return
-    rows = [["", *(series.name for series in columns)]]
-    for position in sorted(positions):
-        row = [labels.get(position, "")]
-        for series in columns:
-            row.append(series.values.get(position, ""))
-        rows.append(row)
-    yield from table_of(rows)
-
-
-def _points(part: etree._Element | None) -> dict[int, str]:
-    """Return the values or labels of a series by index.
-
-    For multi-level labels, the lowest level.
-    """
-    points = dict[int, str]()
-    if part is None:
-        return points
-    for point in part.iter("{*}pt"):
-        words = _words(point, "v")
-        if local_name(point.getparent()).startswith("num"):
-            # Sheets write "#N/A" for missing numbers.
-            with suppress(ValueError):
-                words = shown_number(float(words))
-        points.setdefault(int(point.get("idx", "0")), words)
-    return points
-
-
-def _words(parent: etree._Element, name: str) -> str:
-    text = "".join(element.text or "" for element in parent.iter(f"{{*}}{name}"))
-    return " ".join(text.split())

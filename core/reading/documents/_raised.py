@@ -2,9 +2,9 @@
 
 Exponents become `^n`, footnote marks are dropped, others stay.
 
-Parsers enclose a superscript in the control characters `RAISED` and `END`, and a subscript in
-`LOWERED` and `END`. These are replaced once the whole text is known, because only its footnotes
-show which numbers are footnote marks.
+Parsers enclose a superscript in the control characters `RAISED` and `END`, a subscript in `LOWERED`
+and `END`, and a formula, which is plain text already, in `FORMULA` and `END`. These are replaced
+once the whole text is known, because only its footnotes show which numbers are footnote marks.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from itertools import pairwise
 from typing import NamedTuple
 
 RAISED, LOWERED, NOTE, END = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
+FORMULA = "\ufdd6"
 """Control characters (Unicode noncharacters). `NOTE` replaces `RAISED` if the markup says that a
 superscript refers to a note."""
 
 _NEAR = 60
 """Number of characters before and after a superscript that show what it means."""
 
-_SIGNS = re.compile(f"([{RAISED}{LOWERED}{NOTE}{END}])")
+_SIGNS = re.compile(f"([{RAISED}{LOWERED}{NOTE}{FORMULA}{END}])")
 _LABEL = re.compile(
-    rf"(?:^|(?<=\s))[{RAISED}{NOTE}]\s*([^{RAISED}{LOWERED}{NOTE}{END}]{{1,5}}?)\s*{END}",
+    rf"(?:^|(?<=\s))[{RAISED}{NOTE}]\s*([^{RAISED}{LOWERED}{NOTE}{FORMULA}{END}]{{1,5}}?)\s*{END}",
     re.MULTILINE,
 )
 # A footnote mark, such as `3`, `a`, `*`, `[note 2]` or `1,2`.
@@ -84,10 +85,10 @@ class _Piece(NamedTuple):
 
 
 def _pieces(text: str) -> list[_Piece]:
-    """Split a text at its superscripts and subscripts.
+    """Split a text at its superscripts, subscripts and formulas.
 
     A superscript inside another counts as part of it, and adjacent ones of the same kind are
-    merged.
+    merged, except formulas.
     """
     pieces = list[_Piece]()
     sign = ""
@@ -102,20 +103,24 @@ def _pieces(text: str) -> list[_Piece]:
         else:
             if not depth:
                 sign = ""
-            if pieces and pieces[-1].sign == sign:
+            if pieces and pieces[-1].sign == sign and sign != FORMULA:
                 part = pieces.pop().words + part
             pieces.append(_Piece(sign, part))
     return pieces
 
 
 def _resolved(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
-    """Return the plain text of a superscript or subscript, given the texts next to it."""
+    """Return the plain text of a superscript, subscript or formula, given the texts next to it."""
     if not words:
         return ""
     if sign == LOWERED:
         plain = words
         if before[-1:].isdigit() and words[0].isdigit():
             plain = f"_{words}"
+    elif sign == FORMULA:
+        plain = words
+        if before[-1:].isdigit() and words[0].isdigit():
+            plain = f" {words}"
     else:
         plain = _raised(sign, words, before, behind, notes)
     # Two numbers must not become one.
