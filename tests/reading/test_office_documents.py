@@ -4,7 +4,7 @@ without their harm."""
 from __future__ import annotations
 
 import zipfile
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from functools import cache
 from typing import Any
 
@@ -25,6 +25,9 @@ from kit.files import (
     word,
     zipped,
 )
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
+from openpyxl.styles import Font
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
@@ -160,6 +163,113 @@ def test_sheets_become_headings_and_their_values_look_as_in_the_sheet() -> None:
         "| From | Share | Paid |\n| --- | --- | --- |\n| 1901-02-03 | 25.5% | TRUE |\n\n"
         "| Ships | Tons |\n| --- | --- |\n| 12 | 1234567.5 |\n|  | 1901-02-03 04:05 |"
     )
+
+
+def merged_sheet(rows: list[list[Any]], *merged: str) -> str:
+    """The text of a sheet with these merged cells."""
+    workbook = openpyxl.Workbook()
+    for row in rows:
+        workbook.active.append(row)
+    for span in merged:
+        workbook.active.merge_cells(span)
+    return parse(saved(workbook), "a.xlsx").text.partition("\n\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "merged", "shown"),
+    [
+        (
+            [["Region", "2024", None, "2025"], [None, "Plan", "Actual", "Plan"], ["North", 1, 2, 3]],
+            ["A1:A2", "B1:C1"],
+            "| Region | 2024 / Plan | 2024 / Actual | 2025 / Plan |\n| --- | --- | --- | --- |\n"
+            "| North | 1 | 2 | 3 |",
+        ),
+        (
+            [["Fees in euros"], ["", "Plan", None], ["Region", 2024, 2025], ["North", 1, 2]],
+            ["A1:E1", "B2:C2"],
+            "Fees in euros\n\n| Region | Plan / 2024 | Plan / 2025 |\n| --- | --- | --- |\n"
+            "| North | 1 | 2 |",
+        ),
+        (
+            [["Quay", "Berth", "Fee"], ["North", 1, 400], [None, 2, 420], [None, 3, None], ["South"]],
+            ["A2:A4", "C3:C4", "A5:C5"],
+            "| Quay | Berth | Fee |\n| --- | --- | --- |\n| North | 1 | 400 |\n| North | 2 | 420 |\n"
+            "| North | 3 | 420 |\n\nSouth",
+        ),
+        (
+            [["Harbour"], [None], ["Berth", "Fee"], [4, 390]],
+            ["A1:B2"],
+            "Harbour\n\n| Berth | Fee |\n| --- | --- |\n| 4 | 390 |",
+        ),
+    ],
+)  # fmt: skip
+def test_merged_cells_of_a_sheet_are_repeated_and_header_rows_joined(
+    rows: list[list[Any]], merged: list[str], shown: str
+) -> None:
+    assert merged_sheet(rows, *merged) == shown
+
+
+def test_hidden_sheets_rows_and_columns_are_not_read_and_a_note_says_so() -> None:
+    workbook = openpyxl.Workbook()
+    sheet = workbook.active
+    sheet.title = "Final"
+    for row in (["Berth", "Old", "Fee"], ["B7", 999, 131], ["B8", 888, 96], ["B9", 777, 55]):
+        sheet.append(row)
+    sheet.merge_cells("A3:A4")
+    sheet.row_dimensions[3].hidden = True
+    sheet.column_dimensions["B"].hidden = True
+    for name, state in (("Draft of May", "hidden"), ("Keys", "veryHidden")):
+        draft = workbook.create_sheet(name)
+        draft.append(["Berth", "Fee"])
+        draft.append(["B7", 666])
+        draft.sheet_state = state
+    extract = parse(saved(workbook), "a.xlsx")
+    assert extract.text == ("# Final\n\n| Berth | Fee |\n| --- | --- |\n| B7 | 131 |\n| B8 | 55 |")
+    assert extract.note == (
+        "not read, because hidden: the sheets 'Draft of May', 'Keys'; "
+        "hidden rows or columns were not read: in the sheets 'Final'"
+    )
+
+
+def test_struck_out_cells_and_runs_of_a_sheet_are_not_read() -> None:
+    workbook = openpyxl.Workbook()
+    workbook.active.append(["Berth", "Fee"])
+    workbook.active.append(["B7", 999])
+    workbook.active["B2"].font = Font(strike=True)
+    runs = (TextBlock(InlineFont(strike=True), "12.50"), TextBlock(InlineFont(b=True), "14.80"))
+    workbook.active.append(["B8", CellRichText(*runs)])
+    text = parse(saved(workbook), "a.xlsx").text
+    assert text.endswith("| Berth | Fee |\n| --- | --- |\n| B7 |  |\n| B8 | 14.80 |")
+
+
+@pytest.mark.parametrize(
+    ("value", "number_format", "shown"),
+    [
+        (7, "00000", "00007"),
+        (123456789, "000-00-0000", "123-45-6789"),
+        (4.5, '0.0 "kg"', "4.5 kg"),
+        (400, '"€"#,##0.00', "€400"),
+        (-400, '"$"#,##0.00_);[Red]\\("$"#,##0.00\\)', "-$400"),
+        (-400, "_-* #,##0.00\\ [$€-407]_-;-* #,##0.00\\ [$€-407]_-", "-400 €"),
+        (1_234_567, '#,##0,"k"', "1234.567k"),
+        (2_500_000, '[>=1000000]0.0,,"M";0', "2.5M"),
+        (-5, "0;[Red]0", "-5"),
+        (3, ";;;", ""),
+        (timedelta(hours=26, minutes=30), "[h]:mm", "26:30"),
+        (timedelta(minutes=-90, seconds=-5), "[h]:mm:ss", "-1:30:05"),
+        (time(7, 40), "h:mm", "07:40"),
+        (date(2024, 3, 1), "mmm yyyy", "2024-03"),
+        (datetime(2024, 3, 1, 9, 30), "d mmm yyyy", "2024-03-01 09:30"),
+    ],
+)
+def test_a_value_is_shown_with_the_unit_and_zeros_of_its_number_format(
+    value: Any, number_format: str, shown: str
+) -> None:
+    workbook = openpyxl.Workbook()
+    workbook.active.append(["Name", "Value"])
+    workbook.active.append(["x", value])
+    workbook.active["B2"].number_format = number_format
+    assert parse(saved(workbook), "a.xlsx").text.endswith(f"| x | {shown} |")
 
 
 def test_each_piece_of_a_long_sheet_stands_under_its_header_and_none_is_missing() -> None:

@@ -23,6 +23,7 @@ _LONG_HEADER = 400
 _DIGITS = 14
 """Significant digits of a computed number."""
 _FIGURE = re.compile(r"\d")
+_YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
 _DIGITS_MEET = re.compile(r"(?<=\d)\s*\n\s*(?=\d)")
 
 
@@ -33,6 +34,9 @@ class Cell(NamedTuple):
     columns: int = 1
     rows: int = 1
     is_heading: bool = False
+
+
+_NO_CELL = Cell("")
 
 
 def cell_text(text: str) -> str:
@@ -51,7 +55,68 @@ def tables_of_cells(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
     A cell that spans a whole row becomes a line above the rows that follow. Two columns without
     column headers become lines with a label and a value.
     """
-    grid = [row for row in _grid(rows) if any(map(_text, row))]
+    yield from _tables_of_grid([row for row in _grid(rows) if any(map(_text, row))])
+
+
+def tables_of_grid(rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
+    """Yield the tables of a sheet as Markdown, up to the maximum length of a text.
+
+    A merged cell is the same `Cell` in all rows and columns that it spans. Empty rows separate
+    tables.
+    """
+    block: list[Sequence[Cell]] = []
+    length = 0
+    for row in rows:
+        is_covered = bool(block) and _repeats(row, block[-1])
+        if any(map(_text, row)):
+            if not is_covered:
+                block.append(row)
+        elif block:
+            yield from _sheet_table(block)
+            block = []
+            length = 0
+        length += sum(len(cell.text) for cell in row)
+        if length > TEXT_CHARACTERS:
+            break
+    yield from _sheet_table(block)
+
+
+def _repeats(row: Sequence[Cell], above: Sequence[Cell]) -> bool:
+    """Whether a row has no text of its own, but that of merged cells above."""
+    own = [cell for cell in row if cell.text and (cell.rows == 1 or cell not in above)]
+    return not own and any(map(_text, row))
+
+
+def _sheet_table(block: list[Sequence[Cell]]) -> Iterator[str]:
+    if not any(cell.columns > 1 or cell.rows > 1 for row in block for cell in row):
+        yield from table_of([list(map(_text, row)) for row in block])
+        return
+    used = set[int]()
+    for row in block:
+        previous = _NO_CELL
+        for column, cell in enumerate(row):
+            # A title that is wider than its table makes no column.
+            if cell.text and cell is not previous:
+                used.add(column)
+            previous = cell
+    columns = sorted(used)
+    grid = list[list[Cell]]()
+    for row in block:
+        cells = dict(enumerate(row))
+        grid.append([cells.get(column, _NO_CELL) for column in columns])
+    while len(grid) > 1 and _is_title(grid[0]):
+        yield grid.pop(0)[0].text
+    yield from _tables_of_grid(grid)
+
+
+def _is_title(row: list[Cell]) -> bool:
+    """Whether a row above a table has a single text, which begins in the first column."""
+    first = row[0]
+    others = [cell for cell in row if cell is not first and cell.text]
+    return bool(first.text) and not others and (first.rows == 1 or row[-1] is first)
+
+
+def _tables_of_grid(grid: list[list[Cell]]) -> Iterator[str]:
     width = max(map(len, grid), default=0)
     title_rows = 0
     while len(grid) - title_rows > 1 and _is_line(grid[title_rows], width):
@@ -192,11 +257,29 @@ def _depth_of_header(grid: list[list[Cell]], width: int) -> int:
         # The second row names the columns below each merged cell, unless it has numbers.
         names_rows = 2
         second = grid[1] if len(grid) > 1 else []
-        for cell in second:
-            if cell not in grid[0] and _FIGURE.search(cell.text):
-                names_rows = 1
+        if not _are_names(second, grid[0]):
+            names_rows = 1
         depth = max(depth, names_rows, *(cell.rows for cell in grid[0]))
     return min(max(depth, 1), _MOST_HEADINGS, max(len(grid) - 1, 1))
+
+
+def _are_names(row: list[Cell], above: list[Cell]) -> bool:
+    """Whether a row below a merged cell names columns.
+
+    It has no figures; or nothing below the names of single columns; or, below an empty corner, no
+    figures but years.
+    """
+    own = [cell for cell in row if cell.text and cell not in above]
+    figures = [cell.text for cell in own if _FIGURE.search(cell.text)]
+    if not figures:
+        return True
+    below_names = list[Cell]()
+    for cell, head in zip(row, above, strict=False):
+        if head.text and head.columns == 1:
+            below_names.append(cell)
+    if below_names:
+        return not any(cell.text and cell not in above for cell in below_names)
+    return len(figures) < len(own) and all(map(_YEAR.fullmatch, figures))
 
 
 def _is_header(row: list[Cell], width: int) -> bool:
@@ -222,9 +305,8 @@ def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
             for below in range(line, line + height):
                 grid[below].update(dict.fromkeys(range(column, column + columns), kept))
             column += columns
-    empty = Cell("")
     expanded = list[list[Cell]]()
     for cells in grid:
         width = max(cells, default=-1) + 1
-        expanded.append([cells.get(column, empty) for column in range(width)])
+        expanded.append([cells.get(column, _NO_CELL) for column in range(width)])
     return expanded
