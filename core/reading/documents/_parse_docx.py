@@ -208,7 +208,9 @@ def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
         elif relation.reltype.endswith(_DIAGRAM):
             graphics[relation.rId] = list(diagram_lines(etree.fromstring(part)))
     main_parts = parts._replace(targets=targets, graphics=graphics)
-    main = _text(etree.fromstring(document.part.blob), main_parts)
+    root = etree.fromstring(document.part.blob)
+    objects = len(list(root.iter("{*}OLEObject")))
+    main = _text(root, main_parts)
     texts = [main]
     for part in notes:
         texts.append(_text(etree.fromstring(part), parts))
@@ -216,7 +218,9 @@ def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
     for comment in chain.from_iterable(map(etree.fromstring, comments)):
         texts.append(f"{_comment_name(comment)}: {_text(comment, parts)}")
     text = "\n\n".join(filter(None, texts))
-    return Extract(office.title or first_heading(text), text, changed=office.changed)
+    note = f"embedded objects that were not read: {objects}" if objects else ""
+    title = office.title or first_heading(text)
+    return Extract(title, text, changed=office.changed, note=note)
 
 
 def _link_targets(data: bytes) -> dict[str, str]:

@@ -43,13 +43,18 @@ def symbol_at(position: str, font: str) -> str:
     return (table or {}).get(low, _UNKNOWN)
 
 
+def is_symbolic(text: str) -> bool:
+    """Whether a text has characters that only a symbol font shows."""
+    return _SHIFTED.search(text) is not None
+
+
 def with_symbols(text: str, font: str) -> str:
     """Return the text of a run in this font, with the characters that the font shows.
 
     Without the name of a symbol font, private characters count as those of Symbol.
     """
     table = _FONTS.get(font.lower(), {})
-    if not table and not _SHIFTED.search(text):
+    if not table and not is_symbolic(text):
         return text
     return "".join(_shown(character, table) for character in text)
 
