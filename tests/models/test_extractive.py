@@ -326,6 +326,11 @@ def runs_in(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 
 
+def test_the_headers_of_an_email_are_no_unit() -> None:
+    text = "# Delivery\n\nE-mail: From: Ruth; Date: Thu, 05 Mar 2026\n\nIt comes on 19 March."
+    assert [unit.text for unit in quotable_units(text)] == ["It comes on 19 March."]
+
+
 @given(BLOCKS)
 def test_no_unit_crosses_a_block_a_heading_or_a_table(blocks: list[str]) -> None:
     for unit in quotable_units("\n\n".join(blocks)):

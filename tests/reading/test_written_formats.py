@@ -185,13 +185,80 @@ def test_an_email_gives_headers_and_text_and_names_its_attachments() -> None:
     message.add_attachment(inner)
     assert parse(bytes(message), "a.eml") == Extract(
         "Die Lampe für Käthe",
-        "# Die Lampe für Käthe\n\nFrom: Ada Moran <ada@lights.example>\nTo: bo@lights.example\n"
-        "Date: Fri, 03 May 2024 23:10:00 +0200\n\nDear Bo,\n\nit was lit in 1844.\n\n"
+        "# Die Lampe für Käthe\n\nE-mail: From: Ada Moran <ada@lights.example>; "
+        "To: bo@lights.example; Date: Fri, 03 May 2024 23:10:00 +0200\n\nDear Bo,\n\nit was lit in 1844.\n\n"
         "Attached: plan.pdf, notes.txt, the e-mail 'Before'",
         "2024-05-03",
         date_kind="document",
         publisher="lights.example",
     )
+
+
+def alternatives(plain: str, rich: str) -> str:
+    """The text of an e-mail with these alternatives, below its subject."""
+    message = EmailMessage()
+    message["Subject"] = "Offer"
+    message.set_content(plain)
+    message.add_alternative(rich, subtype="html")
+    return parse(bytes(message), "a.eml").text.removeprefix("# Offer\n\n")
+
+
+OFFER = "<p>We offer unit 7 for 2,640 euros a month from 1 June, and unit 9 for 1,980 euros.</p>"
+RENTS = "<table><tr><th>Unit<th>Rent</tr><tr><td>7<td>2,640</tr><tr><td>9<td>1,980</tr></table>"
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        "This message is in HTML: https://mail.example/v/1?very=long&address=of&many=words",
+        "[image: the logo of the firm of Dana Whitlock] [cid:ii_1234@mail.example]",
+        "Dana Whitlock\n+49 30 1234\n",
+        "",
+    ],
+)
+def test_a_stub_does_not_replace_the_text_with_formatting(plain: str) -> None:
+    assert alternatives(plain, OFFER).startswith("We offer unit 7 for 2,640 euros")
+
+
+def test_of_equal_alternatives_the_plain_one_is_read_unless_the_other_has_a_table() -> None:
+    plain = "We offer unit 7 for 2,640 euros a month. Unit Rent 7 2,640 9 1,980"
+    assert alternatives(plain, OFFER) == plain
+    assert alternatives(plain, f"<p>We offer:</p>{RENTS}") == (
+        "We offer:\n\n| Unit | Rent |\n| --- | --- |\n| 7 | 2,640 |\n| 9 | 1,980 |"
+    )
+
+
+def test_texts_that_are_no_alternatives_are_all_read() -> None:
+    message, inner = EmailMessage(), EmailMessage()
+    message["Subject"] = "Offer"
+    message.make_mixed()
+    for text, subtype in (("First.", "plain"), ("<p>Second.</p>", "html"), ("Third.", "plain")):
+        inner = EmailMessage()
+        inner.set_content(text, subtype=subtype)
+        message.attach(inner)
+    assert parse(bytes(message), "a.eml").text == "# Offer\n\nFirst.\n\nSecond.\n\nThird."
+
+
+def test_quotations_of_an_email_with_formatting_have_marks() -> None:
+    rich = f"{OFFER}<blockquote><p>Dear Dana,</p><blockquote>And before?</blockquote></blockquote>"
+    assert alternatives("", rich).split("\n")[1:] == [
+        "", "> Dear Dana,", ">", "> > And before?",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Dear Helen,\nthe lamps were sent.", "Dear Helen,\n\nthe lamps were sent."),
+        ("Sehr geehrte Frau Dr. Moran,\nwir liefern.", "Sehr geehrte Frau Dr. Moran,\n\nwir liefern."),
+        ("So it is.\n> Bonjour,\n> merci.", "So it is.\n> Bonjour,\n>\n> merci."),
+        ("In 2025,\nthe fee was 390.", "In 2025,\nthe fee was 390."),
+        ("It was so.\nDear all,\nhe said.", "It was so.\nDear all,\nhe said."),
+    ],
+)  # fmt: skip
+def test_a_salutation_ends_a_line(written: str, shown: str) -> None:
+    text = parse(f"Subject: x\n\n{written}".encode(), "a.eml").text
+    assert text == f"# x\n\n{shown}"
 
 
 @pytest.mark.parametrize(

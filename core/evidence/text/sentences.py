@@ -24,6 +24,9 @@ PAGE_END = "\f"
 PRINTED_NUMBERS = "Printed page numbers: "
 """Prefix of a line at the end of a text, if printed page numbers differ from counted ones: `1 = i,
 2 = ii, 3 = 1`."""
+MESSAGE_FIELDS = "E-mail: "
+"""Prefix of the line with the sender, the recipients and the date of an e-mail: data about it, not
+what it says."""
 SENTENCE_ENDS = ".!?…؟۔"
 """Sentence ends that are followed by a space."""
 UNSPACED_ENDS = "。！？।॥။។"

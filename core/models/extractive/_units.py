@@ -9,7 +9,12 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal, NamedTuple
 
-from ...evidence.text.sentences import SENTENCE_ENDS, UNSPACED_ENDS, sentence_spans
+from ...evidence.text.sentences import (
+    MESSAGE_FIELDS,
+    SENTENCE_ENDS,
+    UNSPACED_ENDS,
+    sentence_spans,
+)
 from ...evidence.text.words import WORDS, date_at, tokens
 
 _PRONOUNS = (
@@ -194,6 +199,8 @@ class _Reader:
                 yield from self._flush()
                 # The line before a quoted email states its author and date.
                 self._attribution = self._lead if depth else ""
+            if line.startswith(MESSAGE_FIELDS):
+                continue
             if _RULE.match(line):
                 if self._block and "|" not in line:
                     self._enter(2, self._block.pop())

@@ -19,7 +19,7 @@ from ._page_text import tree_text, write_links
 from ._raised import resolve_raised
 from .decode import clean_text, decode
 from .records import Extract, PageLink, Sign, Unreadable
-from .tagged import CLOSED_TAG, NOT_XML, resolve_tags
+from .tagged import CLOSED_TAG, NOT_XML, enclose, resolve_tags
 
 if TYPE_CHECKING:
     from ...records.sources import Origin
@@ -122,6 +122,8 @@ _TYPES: dict[str, Origin] = {
 _LIVING_YEARS = 2
 """A page that was changed more than this many years after its publication, as an encyclopedia is,
 gets the date of the change."""
+_QUOTE_START, _QUOTE_END = "\ufdd7", "\ufdd8"
+"""Characters put into the tree around quotations."""
 _DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _LinkedData = list[dict[str, Any]]
 _Meta = dict[str, list[str]]
@@ -346,8 +348,11 @@ def _stated_text(root: lxml.html.HtmlElement, linked: _LinkedData) -> str:
     return max(longest, "\n\n".join(map(_shown, texts)), key=len)
 
 
-def visible_text(data: bytes, charset: str = "") -> str:
-    """Return all visible text of HTML without navigation: a book chapter or an e-mail."""
+def visible_text(data: bytes, charset: str = "", *, marks_quotes: bool = False) -> str:
+    """Return all visible text of HTML without navigation: a book chapter or an e-mail.
+
+    With `marks_quotes`, lines of quotations begin with `>`, as in plain e-mails.
+    """
     html = _source(data, charset)
     if not html.strip():
         return ""
@@ -355,7 +360,30 @@ def visible_text(data: bytes, charset: str = "") -> str:
     root = _tree(CLOSED_TAG.sub(r"<\1\2></\1>", html))
     resolve_tags(root)
     drop_unseen(root)
-    return tree_text(root)
+    if not marks_quotes:
+        return tree_text(root)
+    for quote in root.iter("blockquote"):
+        enclose(quote, _QUOTE_START, _QUOTE_END)
+    return _with_quote_marks(tree_text(root))
+
+
+def _with_quote_marks(text: str) -> str:
+    """Replace the characters around quotations with marks at the beginnings of lines."""
+    lines = list[str]()
+    depth = 0
+    previous_depth = 0
+    is_apart = False
+    for line in text.split("\n"):
+        depth += line.count(_QUOTE_START)
+        words = line.replace(_QUOTE_START, "").replace(_QUOTE_END, "")
+        if words.strip():
+            if is_apart and lines:
+                lines.append(("> " * min(depth, previous_depth)).rstrip())
+            lines.append("> " * depth + words)
+            previous_depth = depth
+        is_apart = not words.strip()
+        depth -= line.count(_QUOTE_END)
+    return "\n".join(lines)
 
 
 def _from_json(script: str) -> Any:

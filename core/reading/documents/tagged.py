@@ -21,7 +21,7 @@ Shift = Literal["", "sup", "sub"]
 """Whether text is raised or lowered, as the HTML tag for it."""
 
 NOT_XML = re.compile(
-    r"[\x00-\x08\x0b-\x0c\x0e-\x1f\ufdd0-\ufdd6\ufffe\uffff]"
+    r"[\x00-\x08\x0b-\x0c\x0e-\x1f\ufdd0-\ufdd8\ufffe\uffff]"
     r"|&#(?:0*(?:[12]?[0-9]|3[01])(?![0-9])|[xX]0*1?[0-9a-fA-F](?![0-9a-fA-F]));?"
 )
 """Matches characters that a tree cannot contain, and character references to them."""
