@@ -93,7 +93,7 @@ def shown(number: int, number_format: str) -> str:
 
 
 class _Level(NamedTuple):
-    """A level of a list of Word."""
+    """A level of a list of Word or OpenDocument."""
 
     first: int = 1
     number_format: str = "decimal"

@@ -8,6 +8,7 @@ from itertools import chain
 
 from lxml import etree
 
+from ._numbering import shown
 from ._tables import Cell, cell_text, tables_of_cells
 
 _LONG_CELL = 1000
@@ -23,6 +24,9 @@ _LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6, "summary": 6}
 _PARAGRAPH, _LINE, _ITEM = "\u2029", "\ufdd4", "\ufdd5"
 """Characters put into the tree for the end of a paragraph, for the end of a line within a
 paragraph, and before and after the marker of a list item."""
+MARKER = "marker"
+"""Attribute with what a program shows before a list item."""
+_NUMBERED = ("1", "a", "A", "i", "I")
 _MARK = f"{_ITEM}[^{_ITEM}]*{_ITEM}"
 _BEFORE_ITEM = re.compile(rf"({_MARK})[\s{_PARAGRAPH}]+")
 _OUTER_ITEMS = re.compile(rf"(?:{_MARK})+(?={_ITEM})")
@@ -78,18 +82,20 @@ def tree_text(root: etree._Element) -> str:
 
 
 def _write_markers(items: etree._Element) -> None:
-    """Put the markers of a list before its items."""
+    """Put the markers of a list before its items; parsers may have set those of single items."""
     kind = ""
     if items.tag == "ol":
         kind = items.get("type", "1")
-    first = _whole_number(items.get("start", "1"))
-    for number, item in enumerate(items.iterchildren("li"), first):
-        marker = "-"
-        if kind == "1":
-            marker = f"{number}."
-        elif kind in ("a", "A") and number <= 26:
-            marker = f"{chr(ord(kind) + number - 1)}."
+    children = list(items.iterchildren("li"))
+    is_reversed = items.get("reversed") is not None
+    number = _whole_number(items.get("start", str(len(children) if is_reversed else 1)))
+    for item in children:
+        number = _whole_number(item.get("value", str(number)))
+        marker = item.get(MARKER, "-")
+        if kind in _NUMBERED:
+            marker = f"{shown(number, kind)}."
         item.text = f"{_ITEM}{marker} {_ITEM}{item.text or ''}"
+        number += -1 if is_reversed else 1
 
 
 def _joined_blocks(content: str) -> str:

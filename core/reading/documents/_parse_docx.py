@@ -25,7 +25,7 @@ from ._page_text import tree_text, write_links
 from ._parse_text import first_heading
 from ._symbols import symbol_at, with_symbols
 from .records import Extract
-from .tagged import Shift, resolve_tags
+from .tagged import Shift, put_before, resolve_tags
 
 _NAMES = {
     "p": "p",
@@ -304,7 +304,9 @@ def _text(root: etree._Element, parts: _Document) -> str:
             level = _paragraph_style(element, parts.styles).level
             if level:
                 tag = f"h{level}"
-            _write_label(element, labels.get(element, ""), is_heading=level > 0)
+            label = labels.get(element, "")
+            if label and not (level and label == BULLET):
+                put_before(element, label)
         element.tag = tag
     if parts.targets is not None:
         for link in root.iter("a"):
@@ -348,13 +350,6 @@ def _box(field: etree._Element) -> str:
     if ticked is None:
         ticked = _is_on(field, "default")
     return "☒" if ticked else "☐"
-
-
-def _write_label(paragraph: etree._Element, label: str, *, is_heading: bool) -> None:
-    if label and not (is_heading and label == BULLET):
-        shown = etree.Element("span")
-        shown.text = f"{label} "
-        paragraph.insert(0, shown)
 
 
 def _rewrite_formulas(root: etree._Element) -> None:

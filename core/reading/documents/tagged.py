@@ -123,6 +123,15 @@ def enclose(element: _Element, sign: str, end: str = END) -> None:
         element.text += end
 
 
+def put_before(element: _Element, label: str) -> None:
+    """Put a label, such as the number of a clause, before the content of an element."""
+    shown = element.makeelement("span")
+    shown.text = f"{label} "
+    shown.tail = element.text
+    element.text = None
+    element.insert(0, shown)
+
+
 def _without_stray_signs(source: str) -> str:
     """Escape the signs that begin no tag, as in "p < 0.05"."""
     escaped = list[str]()
