@@ -182,9 +182,9 @@ def _document_notices(status: LibraryStatus, attached: LibraryStatus) -> list[st
     shortened = (*status.shortened, *attached.shortened)
     for path in shortened[:_NAMED_IN_NOTICES]:
         notices.append(f"Only the beginning was read: {path}.")
-    scans = (*status.notes, *attached.notes)
-    for note in scans[:_NAMED_IN_NOTICES]:
-        notices.append(f"Scan: {note}.")
+    in_part = (*status.notes, *attached.notes)
+    for note in in_part[:_NAMED_IN_NOTICES]:
+        notices.append(f"Read in part: {note}.")
     unnamed = 0
     for left_out in status.left_out[_NAMED_IN_NOTICES:]:
         unnamed += left_out.files

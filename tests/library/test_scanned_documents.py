@@ -84,6 +84,6 @@ def test_without_the_extra_one_line_says_what_to_install_and_with_it_the_scan_is
     assert ended.code == 0, ended.err
     report = file.read_text("utf-8")
     assert report.count(f"(it is a scan; {INSTALL})") == 2, report
-    assert f"Scan: scans/mixed.pdf: page 2 not read: {INSTALL}." in report, report
+    assert f"Read in part: scans/mixed.pdf: page 2 not read: {INSTALL}." in report, report
     ended, report = desk.call(*ask, "--thread", "with"), file.read_text("utf-8")
     assert ended.code == 0 and "lit in 1844" in report and INSTALL not in report, report

@@ -13,6 +13,8 @@ from kit import models as handed_in
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deep_research.core.evidence.text.words import sought_words, tokens
+from deep_research.core.models.extractive._choosing import Chooser
+from deep_research.core.models.extractive._parts import Part
 from deep_research.core.models.extractive._roles import laid_out, quotes_in, with_quotes
 from deep_research.core.models.extractive._units import QuotableUnit, quotable_units
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
@@ -326,6 +328,25 @@ def runs_in(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 
 
+@pytest.mark.parametrize(
+    ("number", "answer"),
+    [
+        ("3.2", "3.2 The notice is invalid."),
+        ("2.2", "2.2 The rent rises by 3 per cent a year."),
+        ("4.10", "The tenant pays for repairs."),
+    ],
+)
+def test_a_clause_is_found_by_its_number(number: str, answer: str) -> None:
+    text = (
+        "# Lease\n\n2.1 The rent is 32 euros.\n\n2.2. The rent rises by 3 per cent a year.\n\n"
+        "2.3. It is paid by the 3rd.\n\n3.2 The notice is invalid.\n\n"
+        "## 4.10 Repairs\n\nThe tenant pays for repairs."
+    )
+    document = ShownDocument(1, "Lease", "docs:lease.md", texts=(text,))
+    part = Part(f"What does clause {number} of the lease say?")
+    assert [unit.text for unit in Chooser([document], part).choose(200)] == [answer]
+
+
 def test_the_headers_of_an_email_are_no_unit() -> None:
     text = "# Delivery\n\nE-mail: From: Ruth; Date: Thu, 05 Mar 2026\n\nIt comes on 19 March."
     assert [unit.text for unit in quotable_units(text)] == ["It comes on 19 March."]
@@ -385,7 +406,7 @@ def test_the_quotes_in_a_finding_can_be_found_and_removed(text: str) -> None:
         ("Die Kaution wird am\n12. Juni 2024 fällig.", ["Die Kaution wird am 12. Juni 2024 fällig."]),
         ("> The kiln was fired until\n> 1950 by Ole.", ["The kiln was fired until 1950 by Ole."]),
         ("1. Open the valve\n2. Light the small flame", ["Open the valve", "Light the small flame"]),
-        ("2.1. The valve is open.\n\n2.2. The flame burns.", ["The valve is open.", "The flame burns."]),
+        ("2.1. The valve is open.\n\n2.2. The flame burns.", ["2.1 The valve is open.", "2.2 The flame burns."]),
         ("10:02 Ole: A list:\nsalt and oil\n10:03 Eva: Fine", ["10:02 Ole: A list: salt and oil", "10:03 Eva: Fine"]),
         ("The map was drawn at\n1:20 on thin paper.", ["The map was drawn at 1:20 on thin paper."]),
         ("बाग में 412 पेड़ हैं।\n\nवह गहरा है। वह पुराना है।", ["बाग में 412 पेड़ हैं।", "वह गहरा है।", "वह पुराना है।"]),

@@ -33,6 +33,7 @@ _NEAR, _WIDE = 0.5, 2.2
 """Maximum distance from the best unit's score, and the factor by which it is wider for a topic."""
 _ALIKE = 0.6
 """Minimum similarity between a sentence of one edition and its counterpart in another."""
+_NUMBER_IN_PARTS = re.compile(r"\d+(?:\.\d+)+")
 _SAME_LETTERS = 6
 """Stems that begin with the same letters count as forms of one word, in any language."""
 
@@ -88,7 +89,7 @@ class Chooser:
         if self._part.is_topic:
             distance *= _WIDE
         least = max(self._scores.values(), default=0.0) - distance
-        left = list(self._units)
+        left = self._numbered_as_asked() or list(self._units)
         chosen = list[QuotableUnit]()
         named = set[int]()
 
@@ -106,6 +107,19 @@ class Chooser:
                 chosen.append(best)
                 named |= self._named_in(best)
         return chosen
+
+    def _numbered_as_asked(self) -> list[QuotableUnit]:
+        """Return the units that begin with a number in several parts of the request, such as that
+        of a clause, or are in a section that does."""
+        asked = set(_NUMBER_IN_PARTS.findall(self._part.text))
+        numbered = list[QuotableUnit]()
+        for unit in self._units:
+            beginnings = [
+                part.partition(" ")[0] for part in (unit.text, *unit.heading.split(" › "))
+            ]
+            if not asked.isdisjoint(beginning.rstrip(".:)") for beginning in beginnings):
+                numbered.append(unit)
+        return numbered
 
     def _named_in(self, unit: QuotableUnit) -> set[int]:
         """Return the numbers of the other documents whose titles a unit contains."""
@@ -226,8 +240,12 @@ def _distinct_units(documents: Iterable[ShownDocument]) -> list[QuotableUnit]:
 
 
 def _words_in(text: str) -> frozenset[str]:
-    """Return the first letters of the stems of a text's words, without function words."""
-    return frozenset(stem(word)[:_SAME_LETTERS] for word in tokens(text) if word not in STOP_WORDS)
+    """Return the first letters of the stems of a text's words, without function words.
+
+    A number with several parts, such as that of a clause, is a word of its own.
+    """
+    words = {stem(word)[:_SAME_LETTERS] for word in tokens(text) if word not in STOP_WORDS}
+    return frozenset(words.union(_NUMBER_IN_PARTS.findall(text)))
 
 
 def _without_figures(words: Iterable[str]) -> frozenset[str]:

@@ -230,7 +230,11 @@ class _Reader:
                 self._block.append(line)
             elif item:
                 self._kind = "item"
-                self._block.append(line[item.end() :])
+                words = line[item.end() :]
+                if item.re is _ITEM and item["above"]:
+                    # The number of a clause is part of its text.
+                    words = f"{item['above']}{item['last']} {words}"
+                self._block.append(words)
             elif not is_empty:
                 self._block.append(line)
         yield from self._flush()

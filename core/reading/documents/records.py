@@ -114,8 +114,8 @@ class Extract(NamedTuple):
     changed: str = ""
     """Modification date in the file's properties (ISO 8601)."""
     note: str = ""
-    """For the user: scanned pages that were not recognised, or with little confidence; empty if
-    there are none."""
+    """For the user: parts that were not read, such as hidden sheets, or scanned pages that were
+    recognised with little confidence; empty if there are none."""
     date_kind: DateKind = ""
     """What `date` is the date of; a parser leaves it empty if that is the document."""
     period: str = ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
@@ -70,8 +71,7 @@ def resolve_tags(root: _Element) -> None:
             element.tag = name
     for element in _struck_elements(root):
         element.clear(keep_tail=True)
-    for ruby in list(root.iter("ruby")):
-        _write_ruby(ruby)
+    _write_ruby(root)
     for formula in _formulas(root):
         text = formula_text(formula)
         formula.clear(keep_tail=True)
@@ -154,16 +154,17 @@ def _struck_elements(root: _Element) -> list[_Element]:
     return struck
 
 
-def _write_ruby(ruby: _Element) -> None:
-    """Put the readings of a ruby annotation in brackets behind its words."""
-    readings = list[str]()
-    for reading in list(ruby.iter("rt", "rp")):
-        if reading.tag == "rt":
-            readings.append("".join(map(str, reading.itertext())).strip())
+def _write_ruby(root: _Element) -> None:
+    """Put the readings of ruby annotations in brackets behind their words."""
+    readings: defaultdict[_Element, str] = defaultdict(str)
+    for reading in list(root.iter("rt", "rp")):
+        ruby = next(reading.iterancestors("ruby"), None)
+        if ruby is not None and reading.tag == "rt":
+            readings[ruby] += "".join(map(str, reading.itertext())).strip()
         reading.clear(keep_tail=True)
-    words = "".join(readings)
-    if words:
-        enclose(ruby, "", f"({words})")
+    for ruby, words in readings.items():
+        if words:
+            enclose(ruby, "", f"({words})")
 
 
 def _formulas(root: _Element) -> Iterator[_Element]:
