@@ -121,6 +121,15 @@ def test_a_formula_in_mathml_keeps_its_value_in_pages_and_abstracts(
     assert tagged_text(f"<jats:p>It is {prefixed}.</jats:p>") == f"It is {shown}."
 
 
+def test_a_formula_that_is_hidden_behind_its_picture_is_read() -> None:
+    power = "<math><msup><mn>10</mn><mn>6</mn></msup></math>"
+    hidden = f"<span style='display: none;'>{power}</span><img aria-hidden=true alt='10^{{6}}'>"
+    text = parse(
+        f"<html><body><p>It held {hidden} cells.</p></body></html>".encode(), "a.html"
+    ).text
+    assert text == "It held 10^6 cells."
+
+
 def test_a_formula_next_to_a_number_does_not_join_it() -> None:
     half = "<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>"
     text = parse(f"<html><body><p>3{half}{half}4 m</p></body></html>".encode(), "a.html").text
@@ -173,6 +182,19 @@ def test_the_reading_of_ruby_is_put_in_brackets() -> None:
     ruby = "<ruby>東<rp>(</rp><rt>とう</rt>京<rt>きょう</rt></ruby> <ruby>10<rt>6</rt></ruby>"
     text = parse(f"<html><body><p>{ruby}</p></body></html>".encode(), "a.html").text
     assert text == "東京(とうきょう) 10(6)"
+
+
+@pytest.mark.parametrize(
+    ("start", "shown"),
+    [
+        ("<ol type=i start=3>", "iii. a\niv. b\nix. c"),
+        ("<ol type=I>", "I. a\nII. b\nIX. c"),
+        ("<ol type=a reversed start=3>", "c. a\nb. b\ni. c"),
+    ],
+)
+def test_items_of_a_list_have_the_numbers_that_a_browser_shows(start: str, shown: str) -> None:
+    page = f"<html><body>{start}<li>a<li>b<li value=9>c</ol></body></html>"
+    assert parse(page.encode(), "a.html").text == shown
 
 
 TABLES = [

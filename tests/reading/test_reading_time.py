@@ -53,6 +53,9 @@ FILES = [
         ("a.html", f"<p style='{'height:0;' * 40_000}'>x"),
     ),
     ("a.html", f"<p style='opacity:{'1' * 200_000}'>x"),
+    ("a.html", "<html><p>x" + "<ruby>" * 2000 + "<rt>x</rt>" * 2000),
+    ("a.html", "<html><p>x" + "<math>" + "<msup>" * 2000 + "<mn>1</mn>" * 2000),
+    ("a.html", "<html><p>x" + "<p style='text-decoration:line-through'>x" * 10_000),
 ]
 RULES = ["Disallow: /*a*a*a*b$\n", "Disallow: /*aaaaaaaaaaaaaaaab\n"]
 SIGNS = ['itemprop="isAccessibleForFree" ' * 30_000, '"isAccessibleForFree"' + " " * 1_000_000]

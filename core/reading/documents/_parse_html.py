@@ -16,7 +16,7 @@ from lxml import etree
 from ..addresses import Unread, doi_in, join_address, parse_address
 from ._dating import statements
 from ._page_text import tree_text, write_links
-from ._raised import resolve_raised
+from ._raised import END, FORMULA, resolve_raised
 from .decode import clean_text, decode
 from .records import Extract, PageLink, Sign, Unreadable
 from .tagged import CLOSED_TAG, NOT_XML, enclose, resolve_tags
@@ -180,11 +180,17 @@ def drop_unseen(root: lxml.html.HtmlElement) -> None:
     unseen = list(root.iter(*_UNSEEN))
     unseen += [button for button in root.iter("button") if button not in openers]
     for element in root.xpath(_MAYBE_HIDDEN):
-        if _is_hidden(element) and element.get("id") not in opened:
+        if _is_hidden(element) and element.get("id") not in opened and not _is_formula(element):
             unseen.append(element)
     for element in unseen:
         if element.getparent() is not None and element.tag != "body":
             element.drop_tree()
+
+
+def _is_formula(element: lxml.html.HtmlElement) -> bool:
+    """Whether an element is only a formula, which a page hides if it shows a picture of it."""
+    words = str(element.text_content()).strip()
+    return words.startswith(FORMULA) and words.endswith(END)
 
 
 def _is_hidden(element: lxml.html.HtmlElement) -> bool:

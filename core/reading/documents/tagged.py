@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from ._formulas import MATHML, formula_text
@@ -167,12 +166,14 @@ def _write_ruby(root: _Element) -> None:
             enclose(ruby, "", f"({words})")
 
 
-def _formulas(root: _Element) -> Iterator[_Element]:
-    """Yield the outermost elements of formulas."""
-    for element in list(root.iter(*MATHML)):
+def _formulas(root: _Element) -> list[_Element]:
+    """Return the outermost elements of formulas."""
+    formulas: list[_Element] = []
+    for element in root.iter(*MATHML):
         parent = element.getparent()
         if parent is None or parent.tag not in MATHML:
-            yield element
+            formulas.append(element)
+    return formulas
 
 
 def _mark_raised(root: _Element) -> None:
