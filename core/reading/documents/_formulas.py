@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
+    from lxml import etree
 
 MATHML = (
     "math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mstyle", "merror", "mpadded",
@@ -46,7 +46,7 @@ class _Part(NamedTuple):
     apart."""
 
 
-def formula_text(formula: _Element) -> str:
+def formula_text(formula: etree._Element) -> str:
     """Return a formula in MathML as plain text.
 
     Fractions are `a/b`, powers `a^b`, roots `√a`; parts are bracketed where needed.
@@ -54,7 +54,7 @@ def formula_text(formula: _Element) -> str:
     return " ".join(_written(formula, 0).text.split())
 
 
-def _written(element: _Element, depth: int) -> _Part:
+def _written(element: etree._Element, depth: int) -> _Part:
     name = _name(element)
     if depth > _DEEPEST:
         return _Part("".join(map(str, element.itertext())))
@@ -88,7 +88,7 @@ def _written(element: _Element, depth: int) -> _Part:
     return _joined(_with_bare_text(element, parts))
 
 
-def _with_bare_text(element: _Element, parts: list[_Part]) -> Iterator[_Part]:
+def _with_bare_text(element: etree._Element, parts: list[_Part]) -> Iterator[_Part]:
     """Yield the parts of a row, with text that no element of MathML encloses."""
     yield _Part((element.text or "").strip())
     children = [child for child in element if isinstance(child.tag, str)]
@@ -97,7 +97,7 @@ def _with_bare_text(element: _Element, parts: list[_Part]) -> Iterator[_Part]:
         yield _Part((child.tail or "").strip())
 
 
-def _name(element: _Element) -> str:
+def _name(element: etree._Element) -> str:
     return str(element.tag).rpartition("}")[2].rpartition(":")[2]
 
 
@@ -167,7 +167,7 @@ def _raised(base: str, exponent: str, *, is_over: bool = False) -> str:
     return f"{base}^{power}"
 
 
-def _with_scripts_on_both_sides(element: _Element, parts: list[_Part]) -> _Part:
+def _with_scripts_on_both_sides(element: etree._Element, parts: list[_Part]) -> _Part:
     """Write a symbol with scripts before and behind it, such as that of an isotope."""
     names = [_name(child) for child in element if isinstance(child.tag, str)]
     before = list[str]()
@@ -180,7 +180,7 @@ def _with_scripts_on_both_sides(element: _Element, parts: list[_Part]) -> _Part:
     return _Part(" ".join([*before, text]), is_composite=True)
 
 
-def _fenced(element: _Element, parts: list[_Part]) -> _Part:
+def _fenced(element: etree._Element, parts: list[_Part]) -> _Part:
     separators = element.get("separators", ",").replace(" ", "")
     text = ""
     for index, part in enumerate(parts):
@@ -205,15 +205,15 @@ _WORD_NAMES = {
 _WORD_PROPERTIES = re.compile(r".*Pr")
 
 
-def formula_of_word(formula: _Element) -> _Element:
+def formula_of_word(formula: etree._Element) -> etree._Element:
     """Return a formula of Word or PowerPoint (`m:oMath`) in MathML, to be written by
     `formula_text`."""
-    math: _Element = formula.makeelement("math")
+    math: etree._Element = formula.makeelement("math")
     _append_children(math, formula, 0)
     return math
 
 
-def _append_children(parent: _Element, source: _Element, depth: int) -> None:
+def _append_children(parent: etree._Element, source: etree._Element, depth: int) -> None:
     """Append the MathML of all children; text in several runs is one text."""
     for child in source:
         name = _name(child)
@@ -233,10 +233,10 @@ def _append_children(parent: _Element, source: _Element, depth: int) -> None:
             parent.append(_mathml_of(child, name, depth))
 
 
-def _mathml_of(element: _Element, name: str, depth: int) -> _Element:
+def _mathml_of(element: etree._Element, name: str, depth: int) -> etree._Element:
     """Return the MathML of one element of a formula of Word."""
 
-    def row(*children: str) -> Iterator[_Element]:
+    def row(*children: str) -> Iterator[etree._Element]:
         for child in children:
             part = element.makeelement("mrow")
             for source in element.iterchildren(f"{{*}}{child}"):
@@ -299,7 +299,7 @@ def _mathml_of(element: _Element, name: str, depth: int) -> _Element:
     return made
 
 
-def _property(element: _Element, name: str, usual: str = "") -> str:
+def _property(element: etree._Element, name: str, usual: str = "") -> str:
     """Return a property of an element of Word; `usual` if it is not stated."""
     for properties in element:
         if _WORD_PROPERTIES.fullmatch(_name(properties)):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
+    from lxml import etree
 
 BULLET = "-"
 _LEVELS = 9
@@ -110,7 +110,7 @@ class _Level(NamedTuple):
 class WordNumbering:
     """The lists of a Word document, and how far each has been counted."""
 
-    def __init__(self, numbering: _Element | None) -> None:
+    def __init__(self, numbering: etree._Element | None) -> None:
         """`numbering`: the root of `numbering.xml`, if the document has one."""
         self._levels: dict[str, dict[int, _Level]] = {}
         """Levels of abstract lists by their ids."""
@@ -125,7 +125,7 @@ class WordNumbering:
         if numbering is not None:
             self._read(numbering)
 
-    def _read(self, numbering: _Element) -> None:
+    def _read(self, numbering: etree._Element) -> None:
         links = dict[str, str]()
         linked = dict[str, str]()
         for abstract in numbering.iterchildren("{*}abstractNum"):
@@ -196,7 +196,7 @@ class WordNumbering:
         return " ".join(_PLACEHOLDER.sub(number, level.text).split())
 
 
-def _levels_of(parent: _Element) -> dict[int, _Level]:
+def _levels_of(parent: etree._Element) -> dict[int, _Level]:
     levels = dict[int, _Level]()
     for element in parent.iterchildren("{*}lvl"):
         restart = _value(element, "lvlRestart")
@@ -212,13 +212,13 @@ def _levels_of(parent: _Element) -> dict[int, _Level]:
     return levels
 
 
-def _value(element: _Element, name: str) -> str:
+def _value(element: etree._Element, name: str) -> str:
     """Return the value of a property of an element; empty if it is missing."""
     child = element.find(f"{{*}}{name}")
     return "" if child is None else _attribute(child, "val")
 
 
-def _attribute(element: _Element, name: str) -> str:
+def _attribute(element: etree._Element, name: str) -> str:
     for attribute, value in element.attrib.items():
         if str(attribute).rpartition("}")[2] == name:
             return str(value)

@@ -11,7 +11,7 @@ from ._numbering import BULLET, shown
 from ._office import local_name
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
+    from lxml import etree
 
 _LEVELS = 10
 _PLACEHOLDER = re.compile(r"%(\d+)%")
@@ -40,7 +40,7 @@ _Counts = dict[int, int]
 class OpenDocumentNumbering:
     """The list styles of a document, and how far its lists and headings have been counted."""
 
-    def __init__(self, roots: Iterable[_Element]) -> None:
+    def __init__(self, roots: Iterable[etree._Element]) -> None:
         """`roots`: those of `content.xml` and `styles.xml`."""
         self._styles: dict[str, dict[int, _Level]] = {}
         self._outline: dict[int, _Level] = {}
@@ -59,7 +59,7 @@ class OpenDocumentNumbering:
                 if values.get("list-style-name"):
                     self._lists_of_paragraphs[values.get("name", "")] = values["list-style-name"]
 
-    def labels(self, body: _Element) -> Iterator[tuple[_Element, str]]:
+    def labels(self, body: etree._Element) -> Iterator[tuple[etree._Element, str]]:
         """Yield the list items and headings with what is shown before them; bullets are
         `BULLET`."""
         outline_counts: _Counts = {}
@@ -80,7 +80,7 @@ class OpenDocumentNumbering:
             if label:
                 yield element, label
 
-    def _list(self, element: _Element) -> Iterator[tuple[_Element, str]]:
+    def _list(self, element: etree._Element) -> Iterator[tuple[etree._Element, str]]:
         """Yield the labels of a list that is in no other list."""
         values = attributes_of(element)
         name = values.get("style-name", "")
@@ -98,8 +98,8 @@ class OpenDocumentNumbering:
         yield from self._items(element, 1, name, counts)
 
     def _items(
-        self, element: _Element, level: int, name: str, counts: _Counts
-    ) -> Iterator[tuple[_Element, str]]:
+        self, element: etree._Element, level: int, name: str, counts: _Counts
+    ) -> Iterator[tuple[etree._Element, str]]:
         levels = self._styles.get(name, {})
         for item in element.iterchildren("{*}list-item"):
             # An item without text of its own only holds the lists of deeper levels.
@@ -115,12 +115,12 @@ class OpenDocumentNumbering:
                     yield from self._items(inner, level + 1, inner_name, counts)
 
 
-def attributes_of(element: _Element) -> dict[str, str]:
+def attributes_of(element: etree._Element) -> dict[str, str]:
     """Return the attributes of an element, by names without namespace."""
     return {str(name).rpartition("}")[2]: str(value) for name, value in element.attrib.items()}
 
 
-def _levels_of(style: _Element) -> dict[int, _Level]:
+def _levels_of(style: etree._Element) -> dict[int, _Level]:
     levels = dict[int, _Level]()
     for element in style:
         values = attributes_of(element)

@@ -15,7 +15,7 @@ from ._formulas import MATHML, formula_text
 from ._raised import END, FORMULA, LOWERED, NOTE, RAISED, footnote_marks, resolve_raised
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
+    from lxml import etree
 
 Shift = Literal["", "sup", "sub"]
 """Whether text is raised or lowered, as the HTML tag for it."""
@@ -57,7 +57,7 @@ _INLINE = frozenset(
 """Tags that do not separate words."""
 
 
-def resolve_tags(root: _Element) -> None:
+def resolve_tags(root: etree._Element) -> None:
     """Resolve the tags of an HTML tree whose meaning its text would lose.
 
     Struck-out text is dropped, the reading of ruby is put in brackets, formulas become plain text,
@@ -113,7 +113,7 @@ def run_text(text: str, shift: Shift, *, is_struck: bool) -> str:
     return text
 
 
-def enclose(element: _Element, sign: str, end: str = END) -> None:
+def enclose(element: etree._Element, sign: str, end: str = END) -> None:
     """Put `sign` before and `end` after the content of an element."""
     element.text = f"{sign}{element.text or ''}"
     if len(element):
@@ -122,7 +122,7 @@ def enclose(element: _Element, sign: str, end: str = END) -> None:
         element.text += end
 
 
-def put_before(element: _Element, label: str) -> None:
+def put_before(element: etree._Element, label: str) -> None:
     """Put a label, such as the number of a clause, before the content of an element."""
     shown = element.makeelement("span")
     shown.text = f"{label} "
@@ -141,11 +141,11 @@ def _without_stray_signs(source: str) -> str:
     return "".join([*escaped, source[position:].replace("<", "&lt;")])
 
 
-def _without_prefix(element: _Element) -> str:
+def _without_prefix(element: etree._Element) -> str:
     return str(element.tag).rpartition(":")[2]
 
 
-def _struck_elements(root: _Element) -> list[_Element]:
+def _struck_elements(root: etree._Element) -> list[etree._Element]:
     struck = list(root.iter(*_STRUCK))
     for element in root.xpath(".//*[contains(@style, 'line-through')]"):
         if _STRUCK_STYLE.search(element.get("style", "")):
@@ -153,9 +153,9 @@ def _struck_elements(root: _Element) -> list[_Element]:
     return struck
 
 
-def _write_ruby(root: _Element) -> None:
+def _write_ruby(root: etree._Element) -> None:
     """Put the readings of ruby annotations in brackets behind their words."""
-    readings: defaultdict[_Element, str] = defaultdict(str)
+    readings: defaultdict[etree._Element, str] = defaultdict(str)
     for reading in list(root.iter("rt", "rp")):
         ruby = next(reading.iterancestors("ruby"), None)
         if ruby is not None and reading.tag == "rt":
@@ -166,9 +166,9 @@ def _write_ruby(root: _Element) -> None:
             enclose(ruby, "", f"({words})")
 
 
-def _formulas(root: _Element) -> list[_Element]:
+def _formulas(root: etree._Element) -> list[etree._Element]:
     """Return the outermost elements of formulas."""
-    formulas: list[_Element] = []
+    formulas: list[etree._Element] = []
     for element in root.iter(*MATHML):
         parent = element.getparent()
         if parent is None or parent.tag not in MATHML:
@@ -176,7 +176,7 @@ def _formulas(root: _Element) -> list[_Element]:
     return formulas
 
 
-def _mark_raised(root: _Element) -> None:
+def _mark_raised(root: etree._Element) -> None:
     for element in root.iter("sup", "sub", "a"):
         if element.tag == "sub":
             enclose(element, LOWERED)
@@ -191,7 +191,7 @@ def _mark_raised(root: _Element) -> None:
             enclose(element, RAISED if shift[1] == "super" else LOWERED)
 
 
-def _is_note(superscript: _Element) -> bool:
+def _is_note(superscript: etree._Element) -> bool:
     """Whether the markup says that a superscript refers to a note."""
     names = f"{superscript.get('class', '')} {superscript.get('role', '')}"
     if _NOTE_NAMES.search(names):
@@ -199,6 +199,6 @@ def _is_note(superscript: _Element) -> bool:
     return any("#" in link.get("href", "") for link in superscript.iter("a"))
 
 
-def _leads_within(link: _Element) -> bool:
+def _leads_within(link: etree._Element) -> bool:
     address: str = link.get("href", "")
     return address.startswith("#")
