@@ -347,8 +347,9 @@ def test_a_clause_is_found_by_its_number(number: str, answer: str) -> None:
     assert [unit.text for unit in Chooser([document], part).choose(200)] == [answer]
 
 
-def test_the_headers_of_an_email_are_no_unit() -> None:
-    text = "# Delivery\n\nE-mail: From: Ruth; Date: Thu, 05 Mar 2026\n\nIt comes on 19 March."
+def test_the_headers_and_the_salutation_of_an_email_are_no_units() -> None:
+    headers = "E-mail: From: Ruth; Date: Thu, 05 Mar 2026"
+    text = f"# Delivery\n\n{headers}\n\nDear Helen,\n\nIt comes on 19 March."
     assert [unit.text for unit in quotable_units(text)] == ["It comes on 19 March."]
 
 

@@ -42,6 +42,8 @@ _FEWEST_WORDS = 2
 _LABEL_WORDS = 3
 """Maximum words of a paragraph's first sentence for it to count as a label, as in "Trading. Sales
 rose."."""
+_SALUTATION_WORDS = 7
+"""Maximum words of a paragraph that ends in a comma for it to count as a salutation."""
 _TITLE_WORDS = 10
 """Maximum words of a line on its own, without a full stop, for it to count as a heading."""
 QuotableKind = Literal["sentence", "item", "row", "record"]
@@ -145,7 +147,8 @@ def quotable_units(text: str) -> tuple[QuotableUnit, ...]:
     units = list[QuotableUnit]()
     for unit in _Reader().read(text):
         is_short = bool(unit.text.strip()) and len(unit.text) <= _LONGEST
-        if is_short and not _DEBRIS.search(unit.text):
+        is_salutation = unit.text.endswith((",", "，")) and unit.words <= _SALUTATION_WORDS
+        if is_short and not is_salutation and not _DEBRIS.search(unit.text):
             units.append(unit)
     return tuple(units)
 
