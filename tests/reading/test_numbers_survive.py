@@ -146,6 +146,11 @@ def test_a_formula_next_to_a_number_does_not_join_it() -> None:
         ),
         ("&lt;p&gt;10&lt;sup&gt;6&lt;/sup&gt; at p &lt; 0.05&lt;/p&gt;", "10^6 at p < 0.05"),
         ("if a<b and c>d, p < 0.05 &amp; n<5", "if a<b and c>d, p < 0.05 & n<5"),
+        (
+            "<jats:alternatives><jats:tex-math>$10^{6}$</jats:tex-math><mml:math><mml:msup>"
+            "<mml:mn>10</mml:mn><mml:mn>6</mml:mn></mml:msup></mml:math></jats:alternatives> cells",
+            "10^6 cells",
+        ),
         ("<h4>Aim</h4>It was <s>12</s> 14<br/>m", "Aim It was 14 m"),
     ],
 )

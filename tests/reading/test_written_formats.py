@@ -213,6 +213,7 @@ RENTS = "<table><tr><th>Unit<th>Rent</tr><tr><td>7<td>2,640</tr><tr><td>9<td>1,9
         "This message is in HTML: https://mail.example/v/1?very=long&address=of&many=words",
         "[image: the logo of the firm of Dana Whitlock] [cid:ii_1234@mail.example]",
         "Dana Whitlock\n+49 30 1234\n",
+        "Your mail program does not show messages with formatting, so please open this one elsewhere.",
         "",
     ],
 )
@@ -223,6 +224,7 @@ def test_a_stub_does_not_replace_the_text_with_formatting(plain: str) -> None:
 def test_of_equal_alternatives_the_plain_one_is_read_unless_the_other_has_a_table() -> None:
     plain = "We offer unit 7 for 2,640 euros a month. Unit Rent 7 2,640 9 1,980"
     assert alternatives(plain, OFFER) == plain
+    assert alternatives(plain, "<p>View this message in your browser.</p>") == plain
     assert alternatives(plain, f"<p>We offer:</p>{RENTS}") == (
         "We offer:\n\n| Unit | Rent |\n| --- | --- |\n| 7 | 2,640 |\n| 9 | 1,980 |"
     )

@@ -24,7 +24,6 @@ _MALFORMED = (MessageError, ValueError, LookupError, AttributeError, TypeError)
 
 _SUPERFLUOUS = ("text/x-amp-html", "text/enriched", "text/richtext", "text/watch-html")
 """Further forms of the same text."""
-_MUCH_MORE = 2
 _TABLE = re.compile(r"^\|.*\|\n\| --- \|(?: --- \|)+\n\|", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _ADDRESS = re.compile(r"https?://\S+|\[image[^\]]*\]|\[cid:[^\]]*\]", re.IGNORECASE)
@@ -109,14 +108,19 @@ def _alternatives(parts: list[EmailMessage], attached: list[str]) -> list[str]:
 def _says_more(rich: str, plain: str) -> bool:
     """Whether a text with formatting is to be read instead of the plain one.
 
-    The plain one has less than half of its words, or its table as mere lines.
+    The plain one lacks more than half of its words, and not because it says more itself; or has its
+    table as mere lines.
     """
-    has_table = _TABLE.search(rich) is not None and _TABLE.search(plain) is None
-    return has_table or _MUCH_MORE * _words_in(plain) < _words_in(rich)
+    if _TABLE.search(rich) and not _TABLE.search(plain):
+        return True
+    rich_words = _words_in(rich)
+    plain_words = _words_in(plain)
+    missing = len(rich_words - plain_words)
+    return 2 * missing > len(rich_words) and missing > len(plain_words - rich_words)
 
 
-def _words_in(text: str) -> int:
-    return len(_WORD.findall(_ADDRESS.sub(" ", text)))
+def _words_in(text: str) -> set[str]:
+    return set(_WORD.findall(_ADDRESS.sub(" ", text.lower())))
 
 
 def _with_salutations_apart(text: str) -> str:

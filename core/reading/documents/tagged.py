@@ -92,6 +92,8 @@ def tagged_text(text: str) -> str:
         source = html.unescape(source)
     source = CLOSED_TAG.sub(r"<\1\2></\1>", _without_stray_signs(source))
     root = lxml_html.fragment_fromstring(source, create_parent="div")
+    for alternatives in root.xpath(".//*[contains(name(), 'alternatives')]"):
+        _drop_tex(alternatives)
     resolve_tags(root)
     for element in root.iter():
         if _without_prefix(element) not in _INLINE:
@@ -139,6 +141,13 @@ def _without_stray_signs(source: str) -> str:
         escaped += [source[position : tag.start()].replace("<", "&lt;"), tag[0]]
         position = tag.end()
     return "".join([*escaped, source[position:].replace("<", "&lt;")])
+
+
+def _drop_tex(alternatives: etree._Element) -> None:
+    """Remove a formula in TeX that is also there in MathML."""
+    parts = {_without_prefix(part): part for part in alternatives}
+    if "tex-math" in parts and "math" in parts:
+        parts["tex-math"].clear(keep_tail=True)
 
 
 def _without_prefix(element: etree._Element) -> str:
