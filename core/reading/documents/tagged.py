@@ -187,6 +187,8 @@ def _formulas(root: etree._Element) -> list[etree._Element]:
 
 def _mark_raised(root: etree._Element) -> None:
     for element in root.iter("sup", "sub", "a"):
+        if not any(map(str.strip, map(str, element.itertext()))):
+            continue
         if element.tag == "sub":
             enclose(element, LOWERED)
         elif element.tag == "sup":
