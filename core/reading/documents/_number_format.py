@@ -32,6 +32,8 @@ def shown_value(value: float, number_format: str) -> str:
 
     Empty if the format hides it.
     """
+    if number_format in ("", "General", "0"):
+        return shown_number(value)
     section, is_signed = _section_for(value, number_format)
     before = ""
     body = ""

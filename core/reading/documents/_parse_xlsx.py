@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, time, timedelta
 from functools import partial
@@ -31,6 +31,9 @@ _SHIFT = re.compile(rb'<vertAlign val="(sup|sub)(?:er)?script"/>')
 _STRUCK = re.compile(rb'<strike(?: val="(?:1|true)")?\s*/>')
 _MOST_NAMED = 10
 """Maximum number of sheets named in a note."""
+_MOST_SPANNED = 63
+"""Maximum number of columns that a merged cell is repeated in, and of rows that count for its
+height, besides its first."""
 _EMPTY = Cell("")
 _TEXTS = ("xl/sharedStrings.xml", "xl/worksheets/")
 _BARE = {
@@ -140,32 +143,47 @@ def _sheet(sheet: Any, layout: SheetLayout, *, has_struck: bool) -> Iterator[str
 def _cells(rows: Iterable[list[str]], layout: SheetLayout) -> Iterator[list[Cell]]:
     """Yield the visible cells of each visible row; a merged cell is in all that it spans."""
     merged = dict[int, tuple[Cell, int]]()
+    last_merged_row = 0
     for number, texts in enumerate(rows, 1):
+        if number > last_merged_row:
+            merged.clear()
         for span in layout.merged.get(number, ()):
             text = texts[span.first_column - 1] if span.first_column <= len(texts) else ""
-            columns = range(span.first_column, min(span.last_column + 1, span.first_column + 64))
-            lines = range(span.first_row, min(span.last_row + 1, span.first_row + 100))
+            columns = range(
+                span.first_column, min(span.last_column, span.first_column + _MOST_SPANNED) + 1
+            )
+            lines = range(span.first_row, min(span.last_row, span.first_row + _MOST_SPANNED) + 1)
             cell = Cell(
                 " ".join(text.split()),
-                columns=len([column for column in columns if not layout.is_hidden_column(column)]),
+                columns=len([column for column in columns if column not in layout.hidden_columns]),
                 rows=len([line for line in lines if line not in layout.hidden_rows]),
             )
             merged |= dict.fromkeys(columns, (cell, span.last_row))
-        if number in layout.hidden_rows:
+            last_merged_row = max(last_merged_row, span.last_row)
+        if number not in layout.hidden_rows:
+            yield _visible_cells(texts, number, merged, layout)
+
+
+def _visible_cells(
+    texts: list[str],
+    number: int,
+    merged: Mapping[int, tuple[Cell, int]],
+    layout: SheetLayout,
+) -> list[Cell]:
+    """Return the visible cells of a row; `merged`: by column, merged cells and their last rows."""
+    row = list[Cell]()
+    width = max([len(texts), *merged])
+    for column in range(1, width + 1):
+        if column in layout.hidden_columns:
             continue
-        row = list[Cell]()
-        width = max([len(texts), *merged])
-        for column in range(1, width + 1):
-            cell, last_row = merged.get(column, (_EMPTY, 0))
-            if layout.is_hidden_column(column):
-                continue
-            if number <= last_row:
-                row.append(cell)
-            elif column <= len(texts):
-                row.append(Cell(" ".join(texts[column - 1].split())))
-            else:
-                row.append(_EMPTY)
-        yield row
+        cell, last_row = merged.get(column, (_EMPTY, 0))
+        if number <= last_row:
+            row.append(cell)
+        elif column <= len(texts) and texts[column - 1]:
+            row.append(Cell(" ".join(texts[column - 1].split())))
+        else:
+            row.append(_EMPTY)
+    return row
 
 
 def _shown(cell: Any, *, has_struck: bool) -> str:

@@ -13,6 +13,7 @@ _TAG_BYTES = 2000
 """Longest tag that is looked at."""
 _MOST_MERGED = 50_000
 """Maximum number of merged cells."""
+_MOST_COLUMNS = 16_384
 _TAG = re.compile(
     rb'<(?:\w+:)?(row|col)\b([^<>]*\bhidden="(?:1|true)"[^<>]*)>|<(?:\w+:)?(mergeCell)\b([^<>]*)>'
 )
@@ -36,18 +37,14 @@ class SheetLayout(NamedTuple):
     merged: Mapping[int, Sequence[Merged]]
     """Merged cells by their first row."""
     hidden_rows: frozenset[int]
-    hidden_columns: Sequence[range]
-
-    def is_hidden_column(self, column: int) -> bool:
-        """Whether a column (from 1) is hidden."""
-        return any(column in columns for columns in self.hidden_columns)
+    hidden_columns: frozenset[int]
 
 
 def read_layout(sheet: IO[bytes]) -> SheetLayout:
     """Read the layout of a sheet from its XML, in pieces."""
     merged = defaultdict[int, list[Merged]](list)
     hidden_rows = set[int]()
-    hidden_columns = list[range]()
+    hidden_columns = set[int]()
     count = 0
     rest = b""
     while chunk := sheet.read(_CHUNK_BYTES):
@@ -59,7 +56,8 @@ def read_layout(sheet: IO[bytes]) -> SheetLayout:
             if tag[1] == b"row" and attributes.get(b"r", b"").isdigit():
                 hidden_rows.add(int(attributes[b"r"]))
             elif tag[1] == b"col" and {b"min", b"max"} <= attributes.keys():
-                hidden_columns.append(range(int(attributes[b"min"]), int(attributes[b"max"]) + 1))
+                last = min(int(attributes[b"max"]), _MOST_COLUMNS)
+                hidden_columns.update(range(int(attributes[b"min"]), last + 1))
             elif tag[3] and count < _MOST_MERGED:
                 found = _RANGE.fullmatch(attributes.get(b"ref", b""))
                 if found:
@@ -68,7 +66,7 @@ def read_layout(sheet: IO[bytes]) -> SheetLayout:
                     cell = Merged(int(top), _column(left), int(bottom), _column(right))
                     merged[cell.first_row].append(cell)
         rest = piece[max(end, len(piece) - _TAG_BYTES) :]
-    return SheetLayout(merged, frozenset(hidden_rows), hidden_columns)
+    return SheetLayout(merged, frozenset(hidden_rows), frozenset(hidden_columns))
 
 
 def _column(letters: bytes) -> int:
