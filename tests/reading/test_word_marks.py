@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from kit.files import Edit, edited, replacing, word
+from kit.files import TEXT, Edit, edited, replacing, word
 
 from deep_research.core.reading.documents.worker import parse
 
@@ -256,3 +256,11 @@ def test_diagrams_and_charts_are_text_of_the_document() -> None:
         "| | Ships |\n| --- | --- |\n| 1901 | 12 |",
         "The end.",
     ]
+
+
+def test_an_embedded_object_is_named_in_the_note() -> None:
+    shown = b'<w:object><o:OLEObject xmlns:o="urn:schemas-microsoft-com:office:office"/></w:object>'
+    edits = {BODY: replacing(b"</w:r></w:p>", shown + b"</w:r></w:p>")}
+    extract = parse(edited(word(), edits), "a.docx")
+    assert extract.text == TEXT
+    assert extract.note == "embedded objects that were not read: 1"
