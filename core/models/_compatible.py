@@ -3,10 +3,11 @@ as far as its server can."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolMessage
@@ -18,10 +19,10 @@ from ..dialogue.conversation import safe_text
 from ..dialogue.transcripts import REASONING
 from ..errors import ToolsMissing, log_failure
 from ..records.report import JudgeGrade
-from ._faults import fault_kind
+from ._faults import fault_kind, message_of
 from ._known_abilities import Ability, ModelMemory
 from ._reply import read_reply
-from ._rungs import RungName, TextKey, prepare
+from ._rungs import LADDER, RungName, TextKey, as_tags, flattened, prepare
 from ._thoughts import Piece, ThoughtFilter, split_thoughts
 from ._trial import find_ability
 from ._wrapping import AnswerPart, WrappingChatModel, reasoning_of
@@ -29,6 +30,7 @@ from ._written_calls import CallGuard
 
 _TEMPERATURE = 0.1
 """Temperature for models that write calls as text, unless the model has one set."""
+_ABOUT_TOOLS = re.compile("tool|function", re.IGNORECASE)
 _NO_CALLS = Ability("tags", calls_tools=False)
 """Ability of a model that calls tools in none of the three ways."""
 
@@ -107,34 +109,52 @@ class CompatibleChatModel(WrappingChatModel):
         is_streamed: bool,
         settings: dict[str, Any],
     ) -> AsyncGenerator[AIMessage, None]:
-        """Make a call; if the server refuses tools, repeat it once with another way to call
-        them."""
+        """Make a call; if the server refuses its form, repeat it in another one."""
         ability = self._ability or await self.get_ready(messages, settings)
-        call = _Call(self, ability, messages, dict(settings))
-        try:
-            async with aclosing(call.parts(config, is_streamed=is_streamed)) as parts:
-                async for part in parts:
-                    yield part
-            return
-        except Exception as error:
-            # If the user has set the way, the error names that setting instead.
-            may_fall = self.tool_calls == "auto" and not self._has_fallen
-            if fault_kind(error) != "no_tools" or not may_fall or call.has_text:
-                raise
-            log_failure(
-                __name__,
-                error,
-                "The %s's model failed (%s); retrying with a changed request",
-                self.role,
-                "no_tools",
-            )
+        form = _Form.of(ability)
+        while True:
+            call = _Call(self, form, messages, dict(settings))
+            try:
+                async with aclosing(call.parts(config, is_streamed=is_streamed)) as parts:
+                    async for part in parts:
+                        yield part
+                return
+            except Exception as error:
+                other = None if call.has_text else await self._other_form(call, error)
+                if other is None:
+                    raise
+                log_failure(
+                    __name__,
+                    error,
+                    "The %s's model failed (%s); retrying with a changed request",
+                    self.role,
+                    fault_kind(error),
+                )
+            yield AnswerPart(content="", is_restart=True)
+            form = other
+
+    async def _other_form(self, call: _Call, error: Exception) -> _Form | None:
+        """Return the form in which to repeat a failed call; None if none is left."""
+        form = call.form
+        kind = fault_kind(error)
+        is_refused = kind in ("rejected", "no_tools")
+        if kind == "down" and _ABOUT_TOOLS.search(message_of(error)):
+            is_refused = True
+        if is_refused and call.has_bare_results:
+            return form._replace(has_plain_history=True)
+        # If the user has set the way, the error names that setting instead.
+        if self.tool_calls != "auto":
+            return None
+        is_lowered = form.rung != form.ability.rung
+        if kind == "bad_call" or (is_lowered and is_refused):
+            lower = LADDER[LADDER.index(form.rung) + 1 :]
+            # Only for this call: the server may be able to read the model's next one.
+            return form._replace(rung=lower[0]) if lower else None
+        if kind != "no_tools" or self._has_fallen:
+            return None
         self._has_fallen = True
-        self._ability = await self._other_ability(call.ability)
-        yield AnswerPart(content="", is_restart=True)
-        call = _Call(self, self._ability, messages, dict(settings))
-        async with aclosing(call.parts(config, is_streamed=is_streamed)) as parts:
-            async for part in parts:
-                yield part
+        self._ability = await self._other_ability(form.ability)
+        return _Form.of(self._ability)
 
     async def find_out(self) -> Ability | None:
         """Test how the model calls tools and store it; None if it calls none. Raises the errors of
@@ -184,17 +204,34 @@ class CompatibleChatModel(WrappingChatModel):
         return _NO_CALLS
 
 
+class _Form(NamedTuple):
+    """How a call is sent."""
+
+    ability: Ability
+    """What is stored about the model."""
+    rung: RungName
+    """The way to call tools: that of the ability, or a lower one if the server could not read the
+    model's call."""
+    has_plain_history: bool
+    """Whether earlier calls and results are text if no tool may be called."""
+
+    @classmethod
+    def of(cls, ability: Ability) -> _Form:
+        """Return the usual form."""
+        return cls(ability, ability.rung, ability.has_plain_history)
+
+
 class _Call:
-    """One call of the wrapped model, with the request and the answer in the form of a rung."""
+    """One call of the wrapped model, with the request and the answer in a form."""
 
     def __init__(
         self,
         chat: CompatibleChatModel,
-        ability: Ability,
+        form: _Form,
         messages: Sequence[AnyMessage],
         settings: dict[str, Any],
     ) -> None:
-        self.ability = ability
+        self.form = form
         self.has_text = False
         """Whether a part with text was yielded."""
         self._chat = chat
@@ -207,16 +244,28 @@ class _Call:
         self._settings = settings
         self._may_call = bool(self._tools) and self._tool_choice != "none"
 
+    @property
+    def has_bare_results(self) -> bool:
+        """Whether the request has earlier calls or results as such, but no tool may be called."""
+        if self._may_call or self.form.has_plain_history or self.form.rung != "native":
+            return False
+        for message in self._messages:
+            is_call = isinstance(message, AIMessage) and bool(message.tool_calls)
+            if is_call or isinstance(message, ToolMessage):
+                return True
+        return False
+
     async def parts(
         self, config: RunnableConfig | None, *, is_streamed: bool
     ) -> AsyncGenerator[AIMessage, None]:
         """Make the call; yield the parts of the answer, the last one with the whole of it."""
-        chat, ability = self._chat, self.ability
-        prepared = prepare(
-            ability.rung, self._messages, self._tools, self._tool_choice, self._text_key
-        )
+        chat, rung = self._chat, self.form.rung
+        messages = self._messages
+        if self.form.has_plain_history and not self._may_call:
+            messages = flattened(messages, as_tags)
+        prepared = prepare(rung, messages, self._tools, self._tool_choice, self._text_key)
         settings = self._settings
-        if ability.rung != "native" and getattr(chat.model, "temperature", None) is None:
+        if rung != "native" and getattr(chat.model, "temperature", None) is None:
             # Local servers default to 0.8, at which small models often break the format.
             settings = {"temperature": _TEMPERATURE, **settings}
         bound = prepared.bind(chat.model, self._tool_choice, **settings)
@@ -238,15 +287,20 @@ class _Call:
         yield self._last_part(message, reader)
 
     def _new_reader(self) -> _PartReader:
-        return _PartReader(is_prose=not self._may_call, begins_inside=self.ability.begins_inside)
+        return _PartReader(
+            is_prose=not self._may_call, begins_inside=self.form.ability.begins_inside
+        )
 
     async def _learn_from(self, message: AIMessage) -> None:
         """Store what the call showed about the model and its server, if it is new."""
+        ability = self.form.ability
         began_inside = split_thoughts(message.text).began_inside
-        begins_inside = self.ability.begins_inside or began_inside
-        shown = self.ability._replace(begins_inside=begins_inside)
+        shown = ability._replace(
+            begins_inside=ability.begins_inside or began_inside,
+            has_plain_history=self.form.has_plain_history,
+        )
         shown = shown.with_learned(self._chat.model)
-        if shown != self.ability:
+        if shown != ability:
             await self._chat.memory.save(shown)
 
     def _last_part(self, message: AIMessage, reader: _PartReader) -> AnswerPart:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
@@ -13,10 +14,16 @@ from typing import Any
 from pydantic_core import from_json
 
 from ..dialogue.conversation import clean_nested
-from ._faults import BROKE_OFF, AnswerBroken, AnswerRefused
+from ._faults import BROKE_OFF, AnswerBroken, AnswerFiltered, AnswerRefused
 
 _LENGTH_REASONS = ("max_tokens", "model_length")
 """Other names that servers use for the finish reason `length`."""
+_REFUSAL_REASONS = re.compile(
+    "content_filter|refusal|safety|recitation|prohibited|blocklist|spii|sensitive", re.IGNORECASE
+)
+"""Matches the finish reasons of answers that a filter or the model itself ended."""
+_BAD_CALL = "malformed_function_call"
+"""Finish reason of Gemini's servers if they could not read the model's call."""
 _MOST_COUNTED = 10**12
 """Token counts and costs above this are implausible."""
 _END = b"[DONE]"
@@ -65,10 +72,15 @@ class Deltas:
         if "delta" in choice:
             self._has_begun = True
         delta = clean_nested(choice.get("delta") or {})
-        if delta.get("refusal") or choice.get("finish_reason") == "content_filter":
+        finish = str(choice.get("finish_reason") or "")
+        if delta.get("refusal"):
             raise AnswerRefused
-        if choice.get("finish_reason") == "error":
+        if _REFUSAL_REASONS.search(finish):
+            raise AnswerFiltered
+        if finish == "error":
             raise AnswerBroken("an error")
+        if _BAD_CALL in finish.lower():
+            raise AnswerBroken("a tool call that could not be read", _BAD_CALL)
         thought = delta.get("reasoning_content") or delta.get("reasoning")
         if not isinstance(thought, str):
             thought = ""

@@ -24,8 +24,8 @@ from ..errors import (
 from ..settings.network import connection_problem
 
 FaultKind = Literal[
-    "key", "quota", "model", "long", "refused", "no_tools", "limited", "unreachable", "slow",
-    "down", "broken", "cut", "rejected",
+    "key", "quota", "model", "long", "refused", "no_tools", "bad_call", "limited", "unreachable",
+    "slow", "down", "broken", "cut", "rejected",
 ]  # fmt: skip
 """What went wrong with a call; `_TEXTS` has the message for each kind."""
 
@@ -68,6 +68,7 @@ _TRANSIENT: dict[FaultKind, str] = {
     "down": "the provider's server failed",
     "broken": "the answer was broken",
     "cut": "the answer broke off",
+    "bad_call": "its tool call could not be read",
 }
 """Kinds after which the same call may succeed, with the reason for the retry as shown to the
 user."""
@@ -105,6 +106,10 @@ _TEXTS: dict[FaultKind, str] = {
         "{who} is served without tool calling{http}; set tool_calls to schema or tags, or "
         "choose another model (setting models)."
     ),
+    "bad_call": (
+        "{who} writes tool calls that its server cannot read{http}; set tool_calls to schema or "
+        "tags, or choose another model (setting models)."
+    ),
     "limited": "{who} accepts no more calls for now{http}; {when}.",
     "unreachable": "{who} cannot be reached: {barrier}",
     "slow": "{who} {silent}.",
@@ -125,7 +130,18 @@ _HINTS = {
 }
 """Added to messages as long as no call has succeeded, because a setting may be wrong."""
 _LATE = "did not answer in time; try again later, or choose another model (setting models)"
+FAILED_OUTPUT = "failed_generation"
+"""Field of an error with the model's output, if the server could not read it as a call (Groq)."""
 _WORDINGS: dict[FaultKind, str] = {
+    # First, because such messages may quote the model's output.
+    "bad_call": (
+        rf"tool_use_failed|{FAILED_OUTPUT}|failed to call a (tool|function)"
+        r"|(error|failed|failure|unable|could not|cannot|can't)[^.]{0,20} pars\w+ (the )?"
+        r"(model'?s? )?((tool|function).?call|output|generation)"
+        r"|(tool|function).?call (parsing|parse|validation) (failed|error)"
+        r"|malformed_function_call|model (generated|produced) (an? )?(invalid|malformed)"
+        r"|failed to parse input at pos|harmonyerror"
+    ),
     "quota": (
         "insufficient.(quota|balance|credit|fund)|credit balance is too low|billing.hard.limit"
     ),
@@ -190,6 +206,10 @@ class ToolsUnbound(NotImplementedError):
 
 class AnswerRefused(Exception):
     """The model or a content filter declined to answer."""
+
+
+class AnswerFiltered(AnswerRefused):
+    """A content filter ended the answer, which it may not do to another one."""
 
 
 class AnswerSilent(TimeoutError):

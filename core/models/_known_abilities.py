@@ -58,6 +58,9 @@ class Ability(NamedTuple):
     calls_tools: bool = True
     """Whether it can call tools at all; if not, the rung only decides how tool results are shown to
     it."""
+    has_plain_history: bool = False
+    """Whether its server refuses earlier calls and results in a request without tools, so that they
+    are written as text."""
 
     def with_learned(self, model: BaseChatModel) -> Ability:
         """Return the ability with the traits that this process has learned about the model's

@@ -4,7 +4,9 @@ server states."""
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -13,6 +15,7 @@ from urllib.parse import quote
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, convert_to_messages
+from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 from openai import APIConnectionError, APIStatusError, AsyncStream, DefaultAsyncHttpxClient, Timeout
@@ -25,8 +28,9 @@ from ..settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
 from ..settings.network import trusted_certificates
 from ._chunks import message_from_chunks
 from ._deltas import MOST_BYTES, Deltas, as_chunk, parse_answer, sse_data
-from ._faults import BROKE_OFF, AnswerBroken, AnswerRefused
+from ._faults import BROKE_OFF, FAILED_OUTPUT, AnswerBroken, AnswerFiltered, AnswerRefused
 from ._quirks import OUTPUT_LIMITS, ModelTraits, adapt, room_in, traits_in
+from ._reply import read_reply
 
 _RAW_RESPONSE = {"X-Stainless-Raw-Response": "true"}
 """Header that makes OpenAI's client return raw responses."""
@@ -197,11 +201,19 @@ class OpenAIChat(ChatOpenAI):
                     async for part in parts:
                         yield part
                 return
-            except APIStatusError as error:  # only raised before the first part
+            except (APIStatusError, AnswerBroken) as error:
+                calls = _failed_calls(error, settings)
+                if calls:
+                    yield ChatGenerationChunk(message=calls)
+                    return
+                if isinstance(error, AnswerBroken):
+                    raise
+                # A status is only received before the first part.
                 limits = [settings.get("max_tokens"), known.output_tokens]
                 sent = min([limit for limit in limits if limit], default=None)
                 # Compare with `known`: a concurrent call may have learned the same trait meanwhile.
-                traits = traits_in(error, sent)
+                body = json.loads(error.request.content)
+                traits = traits_in(error, sent, body.get("tool_choice"))
                 self._learned |= traits
                 room = room_in(error)
                 if room and sent and room < sent:
@@ -290,7 +302,7 @@ class OpenAIChat(ChatOpenAI):
                     details = message.response_metadata.get("incomplete_details") or {}
                     cause = details.get("reason")
                     if cause == "content_filter":
-                        raise AnswerRefused
+                        raise AnswerFiltered
                     # Use the names of `/chat/completions`.
                     reason = "length" if cause == "max_output_tokens" else "stop"
                     message.response_metadata["finish_reason"] = reason
@@ -343,6 +355,33 @@ class OpenAIChat(ChatOpenAI):
                 _add_thoughts(payload["messages"], messages)
         sent: dict[str, Any] = clean_nested(adapt(payload, self._learned))
         return sent
+
+
+def _failed_calls(error: Exception, settings: Mapping[str, Any]) -> AIMessageChunk | None:
+    """Return the calls in a model's output that its server could not read, but that can be read.
+
+    None if the error has no such output, or if the request did not ask for calls.
+    """
+    body = getattr(error, "body", None)
+    output = body.get(FAILED_OUTPUT) if isinstance(body, dict) else None
+    if not isinstance(output, str) or settings.get("tool_choice") == "none":
+        return None
+    read = read_reply(AIMessage(output), settings.get("tools") or ())
+    if not read.tool_calls:
+        return None
+    chunks: list[ToolCallChunk] = []
+    for index, call in enumerate(read.tool_calls):
+        arguments = json.dumps(call["args"], ensure_ascii=False)
+        identifier = f"call_{uuid.uuid4().hex}"
+        chunks.append(
+            tool_call_chunk(name=call["name"], args=arguments, id=identifier, index=index)
+        )
+    return AIMessageChunk(
+        content="",
+        tool_call_chunks=chunks,
+        response_metadata={"finish_reason": "tool_calls"},
+        chunk_position="last",
+    )
 
 
 def _is_refusal(message: BaseMessage) -> bool:

@@ -21,13 +21,21 @@ _TURNS = "turns"
 _SINGLE_CALLS = "single_calls"
 _NO_SYSTEM = "no_system"
 _CALL_IDS = "call_ids"
+PLAIN_HISTORY = "plain_history"
+"""Needs earlier calls and results as text if a request has no tools; kept by `Ability`."""
+_CHOICE = "tool_choice"
+_FORCED_CALLS = "forced_calls"
+_BARRED_CALLS = "barred_calls"
+_CHOICES = {"required": _FORCED_CALLS, "none": _BARRED_CALLS}
+"""The quirk that a refusal of the field `tool_choice` reveals, by its refused value; with any other
+value, the field itself is refused."""
 _UNKNOWN = (
     r"(unsupported|not supported|unknown|unrecognized|unexpected|extra|not permitted|not allowed)"
 )
 _QUIRKS = {
     "stream_options": "stream_options|include_usage",
     "parallel_tool_calls": "parallel.tool",
-    "tool_choice": "tool.choice|forces? tool use",
+    _CHOICE: "tool.?choice|forc(es?|ed|ing) (tool|function)",
     _OUTPUT_NAME: rf"{_UNKNOWN}.*max_(completion_)?tokens|max_(completion_)?tokens.*{_UNKNOWN}",
     "effort": "reasoning.?effort",
     "summary": "reasoning.{0,20}summar",
@@ -50,6 +58,9 @@ _REQUIREMENTS = {
     _SINGLE_CALLS: "one tool call a message",
     _NO_SYSTEM: "no system message",
     _CALL_IDS: "ids of tool calls of nine letters and digits",
+    _FORCED_CALLS: 'no tool_choice "required"',
+    _BARRED_CALLS: 'no tool_choice "none"',
+    PLAIN_HISTORY: "earlier tool calls as text",
 }
 """What a server with the quirk requires, as shown to the user; with any other quirk it refuses a
 field."""
@@ -90,9 +101,11 @@ def describe_traits(quirks: Iterable[str], output_tokens: int | None) -> str:
     return ", ".join(requirements)
 
 
-def traits_in(error: Exception, sent: int | None) -> ModelTraits:
-    """Return the traits that the refusal of a request reveals; `sent` is the request's output
-    limit."""
+def traits_in(error: Exception, sent: int | None, tool_choice: object = None) -> ModelTraits:
+    """Return the traits that the refusal of a request reveals.
+
+    `sent` is the request's output limit, `tool_choice` its field of this name.
+    """
     words = message_of(error)
     limit = _output_limit_in(error, sent) if sent else None
     if fault_kind(error) not in ("rejected", "model", "down"):
@@ -103,6 +116,10 @@ def traits_in(error: Exception, sent: int | None) -> ModelTraits:
             quirks.add(name)
     if limit:
         quirks.discard(_OUTPUT_NAME)
+    if _CHOICE in quirks and tool_choice in _CHOICES:
+        # A server that refuses one value may accept the others.
+        quirks.remove(_CHOICE)
+        quirks.add(_CHOICES[tool_choice])
     return ModelTraits(frozenset(quirks), limit)
 
 
@@ -133,8 +150,14 @@ def adapt(payload: Payload, learned: ModelTraits) -> Payload:
     quirks = learned.quirks
     for name in quirks & {"stream_options", "parallel_tool_calls", "store"}:
         payload.pop(name, None)
-    if "tool_choice" in quirks & payload.keys():
-        payload["tool_choice"] = "auto"
+    if payload.get(_CHOICE) == "required" and _FORCED_CALLS in quirks:
+        payload[_CHOICE] = "auto"
+    if payload.get(_CHOICE) == "none" and quirks & {_BARRED_CALLS, _CHOICE}:
+        for name in ("tools", "parallel_tool_calls"):
+            payload.pop(name, None)
+        payload.pop(_CHOICE)
+    if _CHOICE in quirks:
+        payload.pop(_CHOICE, None)
     if "effort" in quirks:
         payload.pop("reasoning_effort", None)
     reasoning = payload.pop("reasoning", {})

@@ -66,8 +66,11 @@ async def find_ability(model: BaseChatModel) -> Ability | None:
 
 
 def _is_unsupported(rung: RungName, error: Exception) -> bool:
-    """Whether a trial call failed because the server does not support its rung."""
+    """Whether a trial call failed because the server does not support its rung, or cannot read the
+    model's calls on it."""
     kind = fault_kind(error)
+    if kind == "bad_call":
+        return True
     if rung == "native":
         return kind in ("no_tools", "rejected")
     if rung == "schema" and kind is not None:

@@ -14,7 +14,7 @@ from ..records.report import JudgeGrade
 from ..settings.context import Context, Role
 from ._compatible import CompatibleChatModel
 from ._faults import explain
-from ._quirks import describe_traits
+from ._quirks import PLAIN_HISTORY, describe_traits
 from ._retries import RetryBudget, retry_budget_of
 from ._role_model import RoleModel
 from .request import Request
@@ -111,7 +111,10 @@ async def _describe_tool_calls(role: Role, context: Context) -> str:
     ability = await _wrapped(role, context).memory.load()
     if ability:
         words = f"calls tools (tested): {ability.rung}"
-        required = describe_traits(ability.quirks, ability.output_tokens)
+        quirks = list(ability.quirks)
+        if ability.has_plain_history:
+            quirks.append(PLAIN_HISTORY)
+        required = describe_traits(quirks, ability.output_tokens)
         if required:
             words += f"; its server requires {required}"
         if ability.judge_grade:

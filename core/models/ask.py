@@ -27,7 +27,7 @@ from ..evidence.citations.rendering import read_body
 from ..masking import Secrets
 from ..records import tool_names
 from ..settings.context import Context
-from ._faults import AnswerRefused, FaultKind, explain, fault_kind
+from ._faults import AnswerFiltered, AnswerRefused, FaultKind, explain, fault_kind
 from ._retries import RetryBudget, retry_budget_of
 from ._thoughts import split_thoughts
 from ._wrapping import AnswerPart, WrappingChatModel
@@ -307,7 +307,8 @@ class Remedies:
                 self._suspects = iter(suspects)
                 # A refused prompt is always refused, but an answer may be refused by chance: retry
                 # once unchanged.
-                if isinstance(error, AnswerRefused) and suspects:
+                is_by_chance = isinstance(error, AnswerFiltered)
+                if is_by_chance or (isinstance(error, AnswerRefused) and suspects):
                     return True
             self.left_out = next(self._suspects, ())
             logger.info(

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.model_calls import PROMPT, TOOL, called
+from kit.model_calls import PROMPT, TOOL, Wire, called
+from kit.model_calls import compatible as role_compatible
 from kit.models import ScriptedChatModel, call, calls
+from kit.openai_server import Received, Reply, fail, say
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    AnyMessage,
+    BaseMessage,
+    ToolMessage,
+)
 from typing_extensions import override
 
 from deep_research.core.errors import ToolsMissing
 from deep_research.core.models._compatible import CompatibleChatModel
+from deep_research.core.models._faults import explain
 from deep_research.core.models._known_abilities import ModelMemory
 
 JSON = '{"calls": [{"name": "look", "arguments": {"word": "amber"}}]}'
@@ -96,6 +106,78 @@ async def test_a_refusal_of_tools_voids_the_answer_and_another_way_is_found_once
     assert called(parts[-1].answer) == ASKED
     with pytest.raises(NoTools):
         await streamed(model)
+
+
+HISTORY: list[AnyMessage] = [
+    *PROMPT,
+    AIMessage("", tool_calls=[{"name": "look", "args": {"word": "amber"}, "id": "c"}]),
+    ToolMessage("Amber is resin.", tool_call_id="c"),
+]
+
+
+def bare_history(complaint: str, status: int = 400) -> Callable[[Received], Reply]:
+    """A server that takes earlier calls and results only together with tools."""
+
+    def reply(request: Received) -> Reply:
+        has_calls = any(message["role"] == "tool" for message in request.messages)
+        if has_calls and not request.tools:
+            return fail(status, complaint)
+        return say("Amber is resin.")
+
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("complaint", "status"),
+    [
+        ("The toolConfig field must be defined when using toolUse content blocks.", 400),
+        ("Requests which include `tool_use` or `tool_result` blocks must define tools", 400),
+        ("Bedrock doesn't support tool calling without `tools=` param specified.", 400),
+        ("tools must be provided if there are tool messages in the conversation", 422),
+    ],
+)
+async def test_a_server_that_takes_no_earlier_calls_without_tools_gets_them_as_text_from_then_on(
+    tmp_path: Path, wire: Wire, complaint: str, status: int
+) -> None:
+    model = wire(bare_history(complaint, status), "gpt-4.1-mini", data_dir=tmp_path)
+    for count in (2, 3):
+        answer = await role_compatible("writer", model.context).ainvoke(HISTORY)
+        assert answer.text == "Amber is resin."
+        assert len(model.requests) == count
+    assert "Result of look:\nAmber is resin." in model.requests[-1].messages[-1]["content"]
+    stored = await role_compatible("writer", model.context).memory.load()
+    assert stored and stored.has_plain_history and stored.rung == "native"
+
+
+class Unreadable(Exception):
+    """What a server answers that cannot read its model's call."""
+
+    status_code = 400
+
+    def __str__(self) -> str:
+        return "Tool call validation failed: parameters for tool look did not match schema"
+
+
+async def test_a_call_that_its_server_cannot_read_is_asked_for_in_the_next_way_and_nothing_is_learned(
+    tmp_path: Path,
+) -> None:
+    inner = ScriptedChatModel(
+        replies=[Unreadable(), JSON, Unreadable(), NoTools(), TAGS, calls(call("look", word="a"))]
+    )
+    model = compatible(tmp_path, inner, is_described=True).bind_tools([TOOL])
+    assert called(await model.ainvoke(PROMPT)) == ASKED
+    assert called(await model.ainvoke(PROMPT)) == ASKED
+    assert called(await model.ainvoke(PROMPT)) == [("look", {"word": "a"})]
+    assert [bool(made.tools) for made in inner.calls] == [True, False, True, False, False, True]
+
+
+async def test_a_way_set_by_the_user_is_kept_when_its_calls_cannot_be_read(tmp_path: Path) -> None:
+    inner = ScriptedChatModel(replies=[Unreadable()])
+    model = compatible(tmp_path, inner, tool_calls="native").bind_tools([TOOL])
+    with pytest.raises(Unreadable) as raised:
+        await model.ainvoke(PROMPT)
+    line = str(explain(raised.value, "planner", "fake-1"))
+    assert "cannot read (HTTP 400); set tool_calls to schema or tags" in line
 
 
 async def test_a_class_that_cannot_bind_tools_calls_them_in_text(tmp_path: Path) -> None:

@@ -79,9 +79,24 @@ NO_TOOLS = [
     (400, "Function calling is not enabled for models/gemma-3"),
     (400, "fake-1 does not support Function Calling"),
 ]
+BAD_CALLS = [
+    send({"error": {"message": "Failed to call a function.", "code": "tool_use_failed",
+                    "failed_generation": "I know of its moderation and context length."}}, status=400),
+    fail(400, "Tool call validation failed: attempted to call tool 'find' which was not in request.tools"),
+    fail(500, "error parsing tool call: raw='{\"queries\":[1]}]', err=invalid character ']' after top-level value"),
+    fail(500, "Failed to parse input at pos 0: <tool_call>"),
+    fail(424, "Model produced invalid sequence as part of ToolUse."),
+    fail(400, "Unable to parse the model's output."),
+    send('data: {"error": {"code": "output_parse_failed", "failed_generation": ""}}\n\n',
+         content_type="text/event-stream"),
+    say("", finish="MALFORMED_FUNCTION_CALL"),
+    say("", finish="function_call_filter: MALFORMED_FUNCTION_CALL"),
+]  # fmt: skip
 REFUSED = [
     *(Reply(refusal=f"I cannot, {KEY}.", streams=streams) for streams in (True, False)),
     *(say("It was", finish="content_filter", streams=streams) for streams in (True, False)),
+    *(say("It was", finish=reason) for reason in ("SAFETY", "RECITATION", "content_filter: OTHER")),
+    say("It was", finish="sensitive"),
     fail(
         400,
         "The response was filtered due to Azure's content management policy.",
@@ -140,6 +155,7 @@ async def test_a_long_wait_is_stated_in_minutes(monkeypatch: Patch) -> None:
     ("reply", "kind", "has_to_wait"),
     [
         *((reply, ModelFailed, False) for reply in BROKEN),
+        *((reply, ModelFailed, False) for reply in BAD_CALLS),
         (fail(429, "Slow down."), RateLimited, True),
         *((fail(status), ModelFailed, False) for status in (408, 500, 503)),
         (fail(503, retry_after=2), ModelFailed, True),
@@ -160,6 +176,7 @@ async def test_faults_of_servers_are_transient(
     assert asks_to_wait(error) is has_to_wait
     assert retry_reason(error)
     assert ("OPENAI_BASE_URL" in str(explained(error))) is (reply in BROKEN)
+    assert ("; set tool_calls to schema or tags" in str(explained(error))) is (reply in BAD_CALLS)
 
 
 @pytest.mark.fault("R19")

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import re
 from typing import Any
 
 import pytest
-from kit.model_calls import PROMPT, TOOL, Wire
+from kit.model_calls import PROMPT, TOOL, Wire, called
 from kit.models import call, calls
-from kit.openai_server import Reply, fail, say, use
+from kit.openai_server import Reply, fail, say, send, use
 from langchain_core.load import dumps
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -88,6 +89,68 @@ LESSONS = [
     ),
     ("Unknown parameter: reasoning_effort", "reasoning_effort", None),
 ]
+
+
+UNFORCED = [
+    "Thinking mode does not support this tool_choice",
+    "This model doesn't support the toolConfig.toolChoice.any field. Remove it and try again.",
+    "Forced function calling (mode = ANY) is not supported for this model.",
+    "The tool_choice parameter does not support being set to required or object.",
+]
+
+
+@pytest.mark.parametrize("complaint", UNFORCED)
+async def test_where_calls_cannot_be_forced_they_can_still_be_forbidden(
+    wire: Wire, complaint: str
+) -> None:
+    model = wire([fail(400, complaint), say("Yes."), say("Again.")])
+    await model(tools=[TOOL], tool_choice="any")
+    await model(tools=[TOOL], tool_choice="none")
+    assert [asked.tool_choice for asked in model.requests] == ["required", "auto", "none"]
+    assert all(asked.tools for asked in model.requests)
+
+
+async def test_where_calls_cannot_be_forbidden_no_tools_are_sent_with_a_request_for_text(
+    wire: Wire,
+) -> None:
+    complaint = fail(400, "Bedrock doesn't support tool_choice=none.")
+    model = wire([complaint, say("Yes."), use(("look", {"word": "a"}))])
+    await model(tools=[TOOL], tool_choice="none")
+    await model(tools=[TOOL], tool_choice="any")
+    asked = [(request.tool_choice, request.tools) for request in model.requests]
+    assert asked == [("none", ["look"]), (None, []), ("required", ["look"])]
+
+
+async def test_a_server_that_does_not_know_the_choice_of_tools_is_sent_none(wire: Wire) -> None:
+    complaint = fail(400, "Unknown parameter: 'tool_choice'.")
+    model = wire([complaint, complaint, say("Yes."), say("Again.")])
+    await model(tools=[TOOL], tool_choice="any")
+    await model(tools=[TOOL], tool_choice="auto")
+    choices = [request.tool_choice for request in model.requests]
+    assert choices == ["required", "auto", None, None]
+
+
+UNREAD = [
+    ('<function=look>{"word": "amber"</function>', "amber"),
+    ('{"name": "look", "arguments": {"word": "amber"}}', "amber"),
+    ('<tool_call>[{"name": "look", "parameters": {"word": "amber"}}]</tool_call>', "amber"),
+]
+
+
+@pytest.mark.parametrize(("output", "word"), UNREAD)
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_a_call_that_its_server_could_not_read_is_read_in_the_error(
+    wire: Wire, output: str, word: str, is_streamed: bool
+) -> None:
+    error = {"code": "tool_use_failed", "message": "Failed.", "failed_generation": output}
+    refused = send({"error": error}, status=400)
+    if is_streamed:
+        refused = send(
+            f"data: {json.dumps({'error': error})}\n\n", content_type="text/event-stream"
+        )
+    model = wire([refused])
+    message = await model(tools=[TOOL], tool_choice="any")
+    assert called(message) == [("look", {"word": word})]
 
 
 @pytest.mark.parametrize(("complaint", "name", "value"), LESSONS)
