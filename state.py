@@ -146,11 +146,13 @@ class ResearchState:
 
     @property
     def title(self) -> str:
-        """Title of the report, from the plan unless the check corrected it; empty if there is
-        none."""
+        """Title of the report: from the plan, else from the writer, unless the check corrected it;
+        empty if there is none."""
         if self.report and self.report.title:
             return self.report.title
-        return self.plan.title if self.plan else ""
+        if self.plan and self.plan.title:
+            return self.plan.title
+        return self.draft.title if self.draft else ""
 
     @property
     def own_findings(self) -> list[Finding]:

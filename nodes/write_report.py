@@ -9,6 +9,7 @@ from ..core.dialogue.transcripts import mark_withheld
 from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import clean_for_draft, source_list
+from ..core.evidence.citations.titles import split_title
 from ..core.models.resolve import profile_of
 from ..core.records.report import Draft
 from ..core.writing.notes import research_gaps
@@ -43,6 +44,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         )
         turn.apply(run=update["run"], findings={**state.findings, **withheld})
         draft = await asyncio.to_thread(_draft, turn, events, written)
+        turn.apply(draft=draft)
         delivery = turn.delivery
         message = await asyncio.to_thread(delivery.draft_message, draft, events)
     sources = [state.sources[key] for key in draft.streamed_sources]
@@ -73,7 +75,8 @@ def _notices(writer: TextWriter) -> list[str]:
 def _draft(turn: Turn, events: ReportEvents, written: str) -> Draft:
     """Return the draft of a text."""
     state = turn.state
-    text, cited, removed_markers = clean_for_draft(written, state.sources)
+    cleaned, cited, removed_markers = clean_for_draft(written, state.sources)
+    title, text = split_title(cleaned)
     has_gaps = bool(research_gaps(state) or turn.basis.missing)
     has_gaps |= bool(state.run.stop_reason) or not cited
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
@@ -87,4 +90,5 @@ def _draft(turn: Turn, events: ReportEvents, written: str) -> Draft:
         removed_markers=removed_markers,
         has_gaps=has_gaps,
         findings=tuple(state.findings),
+        title=title,
     )

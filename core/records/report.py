@@ -97,6 +97,8 @@ class Draft(CitingText):
     """Whether passages on open items are to be added next (`add_to_report`)."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
+    title: str = ""
+    """The title that the model wrote above its text; empty if it wrote none."""
 
     @property
     def words(self) -> int:

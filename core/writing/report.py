@@ -41,6 +41,7 @@ from ..evidence.citations.rendering import (
     write_document,
 )
 from ..evidence.citations.sanitizing import sanitized
+from ..evidence.citations.titles import may_begin_with_title, split_title
 from ..evidence.memory.observations import ThreadDisputes
 from ..evidence.origin import organisations
 from ..evidence.text.similarity import reprints
@@ -80,6 +81,8 @@ class ReportEvents(ProseEvents):
         self._heading = ""
         self._seam = Continuation("")
         """Drops what the current call repeats of the text so far."""
+        self._beginning: str | None = ""
+        """Words held back because they may be a title; None once the text has begun."""
 
     @override
     def start(self) -> Packet:
@@ -109,6 +112,10 @@ class ReportEvents(ProseEvents):
         """Emit the buffered rest at the end of the report."""
         self._take(self._seam.finish())
         self._show(self.citations.finish())
+        if self._beginning:
+            words = self._beginning
+            self._beginning = None
+            self._show([words])
 
     def stream(self, words: str) -> None:
         """Stream words in LangGraph's `messages` mode.
@@ -132,16 +139,36 @@ class ReportEvents(ProseEvents):
             self._show(self.citations.feed(words))
 
     def _show(self, pieces: list[str | Cited]) -> None:
-        if pieces and self._title and not self.written:
-            self.stream(f"{self._title}\n\n")
         packets = MessagePackets(self.placement)
         for piece in pieces:
             words = f"[{piece.number}]" if isinstance(piece, Cited) else piece
+            words = self._without_title(words)
+            if not words:
+                continue
+            if self._title and not self.written:
+                self.stream(f"{self._title}\n\n")
             self.written += words
             self.stream(words)
             if isinstance(piece, Cited) and piece.is_first:
                 self.emit(packets.citation(piece.number, piece.key))
             self.emit(packets.piece(words))
+
+    def _without_title(self, words: str) -> str:
+        """Return the next words to show, without a title at the beginning of the text.
+
+        Whether other headings have its level is only known at the end; then it is shown after all.
+        """
+        if self._beginning is None:
+            return words
+        beginning = self._beginning + words
+        if may_begin_with_title(beginning):
+            self._beginning = beginning
+            return ""
+        self._beginning = None
+        title, body = split_title(beginning)
+        if title and not self._title:
+            self._title = title_line(title)
+        return body
 
 
 class Delivery:
