@@ -58,9 +58,9 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     context = turn.context
     placement = turn.placement
     may_look_up = run.is_quick or (run.depth == "auto" and bool(turn.offered))
-    recalled = await _recalled(turn)
-    if context.clarify == "off" and not may_look_up and not recalled:
+    if context.clarify == "off" and not may_look_up:
         return {}
+    recalled = await _recalled(turn)
     may_ask = context.clarify != "off"
     if run.is_quick:
         # Two calls are allowed: if this one fails, none is left to choose the queries.

@@ -320,7 +320,8 @@ class Context(ReadableSettings, EnvironmentSettings):
     with wider limits, and `auto` answers small questions quickly and researches all others."""
     clarify: Literal["ask", "assume", "off"] = Field(default="ask", title="Clarify")
     """What to do about an unclear question: `ask` the user, `assume` (state assumptions in the
-    report), or `off`."""
+    report), or `off`, which also saves the call: every follow-up is then researched. At the depths
+    `quick` and `auto` the call is still made, for its search queries."""
     verify: Literal["off", "check", "repair"] = Field(default="repair", title="Verify")
     """Check each sentence of the report against its sources: `off`; `check` marks unsupported
     sentences; `repair` first re-cites them or has the writer correct them once."""

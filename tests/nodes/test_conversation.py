@@ -116,10 +116,7 @@ async def test_a_cancelled_run_calls_nothing_and_goes_on_with_a_message_in_view(
     assert len(run.calls("planner")) == 1
 
 
-@pytest.mark.parametrize("settings", [{}, {"clarify": "off", "clarifier": [FROM_READ]}])
-async def test_a_follow_up_is_answered_from_what_was_read(
-    tmp_path: Path, settings: dict[str, Any]
-) -> None:
+async def test_a_follow_up_is_answered_from_what_was_read(tmp_path: Path) -> None:
     scripts: dict[str, Any] = {
         "clarifier": [CLEAR, FROM_READ],
         "planner": ["1. History of the light", "1. Its height"],
@@ -132,7 +129,7 @@ async def test_a_follow_up_is_answered_from_what_was_read(
         "researcher": {"When was": simple_research(), "How tall": simple_research(TALL)},
         "writer": ["The Skerry Light was lit in 1844. [1]", TALL],
     }
-    run = lab(tmp_path, **{**scripts, **settings})
+    run = lab(tmp_path, **scripts)
     first = await run.ask()
     assert first.report
     run.packets.clear()
@@ -150,6 +147,22 @@ async def test_a_follow_up_is_answered_from_what_was_read(
     assert cited == {first.sources[key].number for key in first.report.sources}
     assert state.report.audit and state.report.audit.supported == 1
     assert [claim.verdict for claim in state.report.claims] == ["supported"]
+
+
+async def test_without_a_clarifier_a_follow_up_is_researched(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        clarifier=[],
+        clarify="off",
+        planner=["1. History of the light", "1. Its height"],
+        orchestrator=[research("When was the Skerry Light lit?"), REPORT] * 2,
+        researcher={"When was": [*simple_research(), *simple_research(TALL)]},
+        writer=["The Skerry Light was lit in 1844. [1]", TALL],
+    )
+    assert (await run.ask()).report
+    assert (await run.ask(FOLLOW_UP)).report
+    assert run.calls("clarifier") == []
+    assert len(run.calls("orchestrator")) == 4
 
 
 @pytest.mark.parametrize("name", [*SAVING, *(f"a{name}" for name in SAVING)])
