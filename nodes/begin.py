@@ -145,7 +145,8 @@ async def _start(
     notices = list[str]()
     for warning in warnings:
         if warning == is_quoting:
-            warning = quotes_only(ROLES, context, is_extract)
+            # In the report's language, and without advice, since others may read the report.
+            warning = is_extract
         notices.append(warning)
     notices += _document_notices(status, attached)
     if len(Conversation(messages).house_rules) > context.limits.question_characters:

@@ -436,7 +436,7 @@ async def load_models(context: Context) -> None:
 
 
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
-    """Check the models of these roles before the first call; return notices for the report.
+    """Check the models of these roles before the first call; return notices for the user.
 
     Raises `WindowTooSmall`, or the errors of `resolve_model`.
     """
@@ -470,14 +470,14 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, notices)))
 
 
-def quotes_only(roles: tuple[Role, ...], context: Context, notice: str = _QUOTES_ONLY) -> str:
+def quotes_only(roles: tuple[Role, ...], context: Context) -> str:
     """Return a notice if the writer is the extractive model, which says how to choose another if
     none was chosen."""
     if "writer" not in roles or _chosen("writer", context) != EXTRACTIVE:
         return ""
     if _given("writer", context):
-        return notice
-    return f"{notice} {CHOOSE_MODEL}"
+        return _QUOTES_ONLY
+    return f"{_QUOTES_ONLY} {CHOOSE_MODEL}"
 
 
 def _chosen(role: Role, context: Context) -> str | BaseChatModel:

@@ -277,6 +277,10 @@ def test_json_prints_packets_that_contain_the_whole_run_instead_of_progress_and_
 ) -> None:
     asked = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light", "--json")
     assert (asked.code, asked.err) == (0, QUOTING)
+    # Only the terminal advises how to choose a model; others may read the report.
+    exported = desk.call("export", "light", "--format", "html").out
+    assert "OPENAI_API_KEY" not in asked.out + exported
+    assert "draws no conclusions of its own" in exported
     packets = packets_of(asked.out)
     assert faults(packets) == []
     assert [packet.type for packet in packets[:2]] == ["chat_heartbeat", "documents_indexed"]
