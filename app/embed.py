@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import atexit
 import uuid
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import cache, partial, wraps
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -18,6 +18,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphInterrupt
 from langgraph.graph import END
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
@@ -68,7 +69,7 @@ class LeasedGraph(DrawableGraph):
     In our databases only one run at a time, which holds the thread's lease, can write to a thread.
     """
 
-    async def astream(
+    async def _leased_stream(
         self, input: Any, config: RunnableConfig | None = None, **settings: Any
     ) -> AsyncGenerator[Any, None]:
         """Stream like LangGraph's `astream`; raises `ThreadBusy`, and `QuestionRefused` if there is
@@ -110,6 +111,10 @@ class LeasedGraph(DrawableGraph):
                 await flush(thread, failure, self.store)
                 if clear:
                     await in_thread(clear)
+
+    if not TYPE_CHECKING:
+        # Type checkers and `help` see the parameters of LangGraph's own method.
+        astream = wraps(CompiledStateGraph.astream)(_leased_stream)
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
@@ -205,20 +210,19 @@ def _with_records(updates: Sequence[StateUpdate], current: Mapping[str, Any]) ->
     return [update._replace(values=read_values(update.values, current)) for update in updates]
 
 
-def _sync_and_async(
-    method: Callable[..., Any], position: int
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _sync_and_async(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return a sync and an async method that run an async method on the checkpointer's event loop.
 
-    `position` is the index of the config among the method's arguments.
+    `name` is that of the async method. `position` is the index of the config among its arguments.
     """
+    method: Callable[..., Coroutine[Any, Any, Any]] = getattr(LeasedGraph, name)
 
-    @wraps(method)
+    @wraps(getattr(CompiledStateGraph, name.removeprefix("a")))
     def sync_method(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
         loop = self._loop(_config_in(args, settings, position))
         return wait_for(method(self, *args, **_with_context(settings)), loop)
 
-    @wraps(method)
+    @wraps(getattr(CompiledStateGraph, name))
     async def async_method(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
         coroutine = method(self, *args, **_with_context(settings))
         home = self._home(_config_in(args, settings, position))
@@ -230,17 +234,18 @@ def _sync_and_async(
 
 
 def _sync_and_async_streams(
-    method: Callable[..., Any], position: int
+    name: str, position: int
 ) -> tuple[Callable[..., Generator[Any, None, None]], Callable[..., AsyncGenerator[Any, None]]]:
     """Do the same as `_sync_and_async` for an async generator method; leaving the iteration early
     cancels it."""
+    method: Callable[..., AsyncGenerator[Any, None]] = getattr(LeasedGraph, name)
 
-    @wraps(method)
+    @wraps(getattr(CompiledStateGraph, name.removeprefix("a")))
     def sync_method(self: ResearchGraph, *args: Any, **settings: Any) -> Generator[Any, None, None]:
         make = partial(method, self, *args, **_with_context(settings))
         yield from iterate(make, self._loop(_config_in(args, settings, position)))
 
-    @wraps(method)
+    @wraps(getattr(CompiledStateGraph, name))
     async def async_method(
         self: ResearchGraph, *args: Any, **settings: Any
     ) -> AsyncGenerator[Any, None]:
@@ -269,14 +274,14 @@ class ResearchGraph(LeasedGraph):
     resumed.
     """
 
-    stream, astream = _sync_and_async_streams(LeasedGraph.astream, 1)
-    invoke, ainvoke = _sync_and_async(LeasedGraph.ainvoke, 1)
-    get_state, aget_state = _sync_and_async(LeasedGraph.aget_state, 0)
-    get_state_history, aget_state_history = _sync_and_async_streams(
-        LeasedGraph.aget_state_history, 0
-    )
-    update_state, aupdate_state = _sync_and_async(LeasedGraph.aupdate_state, 0)
-    bulk_update_state, abulk_update_state = _sync_and_async(LeasedGraph.abulk_update_state, 0)
+    if not TYPE_CHECKING:
+        # Type checkers see LangGraph's own methods, with their parameters and results.
+        stream, astream = _sync_and_async_streams("astream", 1)
+        invoke, ainvoke = _sync_and_async("ainvoke", 1)
+        get_state, aget_state = _sync_and_async("aget_state", 0)
+        get_state_history, aget_state_history = _sync_and_async_streams("aget_state_history", 0)
+        update_state, aupdate_state = _sync_and_async("aupdate_state", 0)
+        bulk_update_state, abulk_update_state = _sync_and_async("abulk_update_state", 0)
 
     def _home(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
         """Return the loop to which an async call must be handed over; None if it can run on the

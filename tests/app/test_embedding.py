@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pydantic import TypeAdapter, ValidationError
@@ -24,7 +26,7 @@ from pydantic import TypeAdapter, ValidationError
 import deep_research
 from deep_research import Context, Settings
 from deep_research.app._edits import EditRefused
-from deep_research.app.embed import build_graph, compile_graph, thread_config
+from deep_research.app.embed import ResearchGraph, build_graph, compile_graph, thread_config
 from deep_research.core.errors import SyncCallRefused, UnknownSetting
 from deep_research.core.store._packing import page_namespace
 from deep_research.core.store.location import thread_id
@@ -38,6 +40,10 @@ FOREIGN = {"model": "gpt-5", "docz": 1, "thread_id": "t", "user_id": 7, "langgra
 APP = """
 import asyncio
 from pathlib import Path
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import StateSnapshot
 
 from deep_research import Answer, Context, Limits, aresearch, build_graph, deep_research_tool, packets, research
 
@@ -50,13 +56,29 @@ later: Answer = asyncio.run(aresearch("When?", docs="documents"))
 tool = deep_research_tool(docs=["documents"], max_tool_calls=5)
 for packet in packets(build_graph(), "When?", context=context):
     print(packet.placement.turn_index, answer.markdown, answer.sources[0].title)
+
+graph = build_graph(checkpointer="runs.sqlite")
+thread: RunnableConfig = {"configurable": {"thread_id": "light"}}
+for part in graph.stream({"messages": []}, thread, context=context, stream_mode="custom", version="v2"):
+    print(part["type"])
+state: StateSnapshot = graph.get_state(thread)
+
+
+async def main() -> None:
+    async for part in graph.astream({"messages": []}, thread, stream_mode=["custom", "values"]):
+        print(part)
+    values: dict[str, Any] = await graph.ainvoke({"messages": []}, thread)
+    state: StateSnapshot = await graph.aget_state(thread)
+    print(values, state.next)
 """
 WRONG = """
-from deep_research import Context, aresearch, research
+from deep_research import Context, aresearch, build_graph, research
 
 Context(dosc=["documents"])
 research("When?", clarify="never")
 research("When?", modles="extractive")
+build_graph().stream({"messages": []}, stream_mode="custum")
+build_graph().aget_state({"configurable": {}}).values
 """
 
 
@@ -133,7 +155,8 @@ def test_leaving_a_sync_stream_early_cancels_the_run(tmp_path: Path) -> None:
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
     run = lab(tmp_path, researcher=[wait, *simple_research()], graph=graph)
     modes: Any = {"stream_mode": "custom", "subgraphs": True, "version": "v2"}
-    stream = run.graph.stream(ASKED, thread_config("t"), context=run.context, **modes)
+    # LangGraph annotates the stream as an iterator.
+    stream: Any = run.graph.stream(ASKED, thread_config("t"), context=run.context, **modes)
     for part in stream:
         if part["data"]["type"] == "research_agent_start":
             break
@@ -311,7 +334,20 @@ def test_an_app_passes_strict_type_checks_and_wrong_settings_are_found(
             'Argument "clarify" to "research" has incompatible type "Literal[\'never\']"',
         ),
         ("wrong.py:6:", 'Unexpected keyword argument "modles" for "research"'),
+        (
+            "wrong.py:7:",
+            'Argument "stream_mode" to "stream" of "Pregel" has incompatible type '
+            "\"Literal['custum']\"",
+        ),
+        ("wrong.py:8:", '"Coroutine[Any, Any, StateSnapshot]" has no attribute "values"'),
     ], result.stdout
+
+
+@pytest.mark.parametrize("name", ["stream", "astream", "invoke", "aget_state", "update_state"])
+def test_the_methods_of_a_graph_show_the_parameters_of_langgraphs_own(name: str) -> None:
+    own, theirs = getattr(ResearchGraph, name), getattr(CompiledStateGraph, name)
+    assert inspect.signature(own) == inspect.signature(theirs)
+    assert own.__doc__ == theirs.__doc__
 
 
 def test_the_settings_for_type_checkers_are_the_fields_of_the_context() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from typing import Any
 
 import pytest
 from kit.commands import Desk
@@ -49,7 +50,7 @@ def shown(desk: Desk) -> tuple[str, str]:
 def test_an_overview_is_not_used_once_the_run_has_gone_on(finished: Desk) -> None:
     graph = build_graph(checkpointer=finished.data / FILE_NAME)
     context = Context(models="extractive", docs=finished.docs, engines=(), clarify="assume")
-    stream = graph.stream(
+    stream: Any = graph.stream(
         {"messages": [HumanMessage(FOLLOW_UP)]}, thread_config("light"), context=context
     )
     assert shown(finished) == ("completed", QUESTION)

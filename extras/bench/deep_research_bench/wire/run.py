@@ -14,7 +14,7 @@ import sqlite3
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from deep_research import Context, build_graph
@@ -65,7 +65,7 @@ async def measure(settings: dict[str, Any]) -> dict[str, Any]:
                 subgraphs=True,
             ):
                 if mode == "values":
-                    values = values if namespace else data
+                    values = values if namespace else cast(dict[str, Any], data)
                 else:
                     first = first or time.perf_counter() - wall
         except Exception as failure:  # noqa: BLE001 - the row shows it
