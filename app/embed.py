@@ -23,7 +23,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, StateUpdate
-from typing_extensions import Unpack
+from typing_extensions import Unpack, override
 
 from ..core.concurrency import in_thread
 from ..core.errors import QuestionRefused, SyncCallRefused, UserMistake, log_failure, stop_message
@@ -108,7 +108,7 @@ class LeasedGraph(DrawableGraph):
                 if lease and lease.is_lost:
                     # The process that has taken over the run records the failure.
                     failure = None
-                await flush(thread, failure, self.store)
+                await flush(thread, failure, self.page_store)
                 if clear:
                     await in_thread(clear)
 
@@ -155,7 +155,7 @@ class LeasedGraph(DrawableGraph):
             context = getattr(runtime, "context", None)
         settings = Context.of_call(context if isinstance(context, Context) else None, configurable)
         thread = str(configurable.get("thread_id") or uuid.uuid4())
-        store = getattr(runtime, "store", None) or self.store or InMemoryStore()
+        store = getattr(runtime, "store", None) or self.page_store or InMemoryStore()
         messages = await take_files(messages, Pages(store, thread), settings)
         update = {**values, "messages": messages}
         given = replace(given, update=update) if isinstance(given, Command) else update
@@ -183,13 +183,20 @@ class LeasedGraph(DrawableGraph):
         parent_context = getattr(given.get(_PARENT_RUNTIME), "context", None)
         return is_traced(context, parent_context, given)
 
+    @property
+    def page_store(self) -> BaseStore | None:
+        """The store for page texts in runs to which no server or parent graph lends one."""
+        return self.store
+
     def _with_store(self, config: RunnableConfig | None) -> RunnableConfig | None:
-        """Return the config, with our store added if the parent graph has none."""
+        """Return the config, with our store added if neither this graph nor its parent has one."""
         runtime = self._configurable(config).get(_PARENT_RUNTIME)
+        if runtime is None and self.store is None:
+            runtime = Runtime()
         if not isinstance(runtime, Runtime) or runtime.store is not None:
             return config
         lent = ensure_config(config)
-        lent["configurable"][_PARENT_RUNTIME] = runtime.override(store=self.store)
+        lent["configurable"][_PARENT_RUNTIME] = runtime.override(store=self.page_store)
         return lent
 
     def _configurable(self, config: RunnableConfig | None) -> dict[str, Any]:
@@ -274,6 +281,17 @@ class ResearchGraph(LeasedGraph):
     resumed.
     """
 
+    def __init__(self, *, memory: InMemoryStore | None = None, **attributes: Any) -> None:
+        """`memory` keeps page texts if the graph has no store; copies of a graph share it."""
+        super().__init__(**attributes)
+        # Not the graph's `store`: LangGraph's development server refuses graphs that have one.
+        self.memory = memory or InMemoryStore()
+
+    @property
+    @override
+    def page_store(self) -> BaseStore:
+        return self.store or self.memory
+
     if not TYPE_CHECKING:
         # Type checkers see LangGraph's own methods, with their parameters and results.
         stream, astream = _sync_and_async_streams("astream", 1)
@@ -335,9 +353,7 @@ def build_graph(
         store = store or database.store
     elif isinstance(checkpointer, BaseCheckpointSaver):
         checkpointer = usable_saver(checkpointer)
-    return ResearchGraph.of(
-        compile_graph(strategy), checkpointer=checkpointer, store=store or InMemoryStore()
-    )
+    return ResearchGraph.of(compile_graph(strategy), checkpointer=checkpointer, store=store)
 
 
 @cache

@@ -275,7 +275,7 @@ async def areplay_thread(graph: ResearchGraph, thread: str) -> AsyncGenerator[An
     if not values:
         raise UnknownThread(f"There is no run {thread!r}.")
     for packet in await replay(
-        graph.store, config["configurable"]["thread_id"], ResearchState(**values)
+        graph.page_store, config["configurable"]["thread_id"], ResearchState(**values)
     ):
         yield packet
 

@@ -233,9 +233,11 @@ async def test_the_plan_is_kept_word_for_word_and_page_texts_are_only_in_the_sto
         20_000,
         False,
     )
-    assert state.report and run.graph.store
+    assert state.report
     source = state.sources[state.report.sources[0]]
-    item = await run.graph.store.aget(page_namespace(thread_id(run.thread)), source.content_hash)
+    item = await run.graph.page_store.aget(
+        page_namespace(thread_id(run.thread)), source.content_hash
+    )
     assert item and "stands 38 metres tall" in item.value["text"]
     assert "stands 38 metres tall" not in repr(state)
 
@@ -341,6 +343,19 @@ def test_an_app_passes_strict_type_checks_and_wrong_settings_are_found(
         ),
         ("wrong.py:8:", '"Coroutine[Any, Any, StateSnapshot]" has no attribute "values"'),
     ], result.stdout
+
+
+async def test_a_graph_has_no_store_of_its_own_where_a_server_lends_one(tmp_path: Path) -> None:
+    graph = build_graph()
+    # LangGraph's development server refuses a graph that has either.
+    assert graph.store is None and graph.checkpointer is None
+    assert graph.with_config({"tags": ["mine"]}).page_store is graph.page_store
+    lent = InMemoryStore()
+    served = graph.copy({"store": lent, "checkpointer": InMemorySaver()})
+    state = await lab(tmp_path, graph=served).ask()
+    assert state.report and lent.list_namespaces(prefix=()) and served.page_store is lent
+    memory = graph.page_store
+    assert isinstance(memory, InMemoryStore) and not memory.list_namespaces(prefix=())
 
 
 @pytest.mark.parametrize("name", ["stream", "astream", "invoke", "aget_state", "update_state"])

@@ -214,7 +214,7 @@ class Thread:
 
     async def replayed(self) -> list[AnyPacket]:
         """The packets of the latest question, as they are stored."""
-        return await replay(self.graph.store, thread_id(self.thread), await self.state())
+        return await replay(self.graph.page_store, thread_id(self.thread), await self.state())
 
     def types(self) -> list[str]:
         return [packet["type"] for packet in self.packets]

@@ -110,7 +110,7 @@ async def test_a_second_run_cites_pages_read_by_the_first(
     await graph.checkpointer.adelete_thread(thread_id("first"))  # type: ignore[union-attr]
     third = on(web, tmp_path, graph, "third", Day(2026, 1, 9), earlier=True, engines=())
     assert not (await third.ask()).sources
-    assert await graph.store.aget((thread_id("second"), "pages"), source.content_hash)  # type: ignore[union-attr]
+    assert await graph.page_store.aget((thread_id("second"), "pages"), source.content_hash)
 
 
 @pytest.mark.sweep(first=2)
