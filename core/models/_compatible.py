@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolMessage
@@ -33,6 +33,8 @@ _TEMPERATURE = 0.1
 _ABOUT_TOOLS = re.compile("tool|function", re.IGNORECASE)
 _NO_CALLS = Ability("tags", calls_tools=False)
 """Ability of a model that calls tools in none of the three ways."""
+_without_calls = set[ModelMemory]()
+"""Where it is stored that trials of this process found such a model; not tried again."""
 
 
 class CompatibleChatModel(WrappingChatModel):
@@ -96,6 +98,8 @@ class CompatibleChatModel(WrappingChatModel):
                 self._ability = (known or Ability())._replace(rung=self.tool_calls)
             elif is_tried or self.is_described or not may_try:
                 self._ability = known or Ability()
+            elif self.memory in _without_calls:
+                raise self._tools_missing
             else:
                 self._ability = await self._try_out(has_tools=has_tools)
             return self._ability
@@ -194,14 +198,18 @@ class CompatibleChatModel(WrappingChatModel):
         if ability:
             return ability
         await self._remember(_NO_CALLS)
+        _without_calls.add(self.memory)
         if has_tools:
-            ways = ", ".join(get_args(RungName))
-            raise ToolsMissing(
-                f"The {self.role}'s model {self.shown_name!r} cannot call tools in any supported "
-                f"way. Choose another model (setting models), or set tool_calls to one of {ways} "
-                "to use it anyway."
-            )
+            raise self._tools_missing
         return _NO_CALLS
+
+    @property
+    def _tools_missing(self) -> ToolsMissing:
+        return ToolsMissing(
+            f"The {self.role}'s model {self.shown_name!r} cannot call tools in any supported way. "
+            "Choose another model (setting models), or set small to auto, so that it only lists "
+            "facts and writes."
+        )
 
 
 class _Form(NamedTuple):

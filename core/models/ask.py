@@ -26,19 +26,21 @@ from ..events.call import CallEvents
 from ..evidence.citations.rendering import read_body
 from ..masking import Secrets
 from ..records import tool_names
-from ..settings.context import Context
+from ..settings.context import Context, Role
 from ._faults import AnswerFiltered, AnswerRefused, FaultKind, explain, fault_kind
 from ._retries import RetryBudget, retry_budget_of
 from ._thoughts import split_thoughts
 from ._wrapping import AnswerPart, WrappingChatModel
 from .abilities import chat_model_for
 from .request import Request
-from .resolve import is_named, profile_of
+from .resolve import is_named, is_small, profile_of, without_model
 
 logger = logging.getLogger(__name__)
 
 _THOUGHT_ARGUMENT = "reasoning"
 """Argument of the think tool that contains the thought."""
+_WRITING: tuple[Role, ...] = ("writer", "verifier")
+"""Roles whose tool calls no rules can replace."""
 _SUSPECTS = 3
 """Maximum number of tool results to leave out, one at a time, while the provider's filter refuses
 the prompt."""
@@ -172,10 +174,22 @@ async def ask_model(request: Request, context: Context, events: CallEvents) -> R
     """Call the role's model and return its answer; thoughts, text and cost go to `events`, even if
     the call fails.
 
-    Handles prompts that are too long and tool results that the provider's filter refuses. Raises a
-    `DeepResearchError` if the model is given by name; a model instance from an app may raise its
-    own errors.
+    Handles prompts that are too long, tool results that the provider's filter refuses, and models
+    that turn out to call no tools. Raises a `DeepResearchError` if the model is given by name; a
+    model instance from an app may raise its own errors.
     """
+    try:
+        return await _ask_once(request, context, events)
+    except ToolsMissing:
+        # A model that calls no tools gets small tasks, and the program decides for it.
+        if request.role in _WRITING or not is_small(request.role, context):
+            raise
+        return await _ask_once(request, without_model(request.role, context), events)
+
+
+async def _ask_once(request: Request, context: Context, events: CallEvents) -> Reply:
+    """Do what `ask_model` does with the model that is set; raises `ToolsMissing` if it calls no
+    tools."""
     start = context.clock.seconds()
     events.has_shown = False
     try:

@@ -397,18 +397,26 @@ def is_small(role: Role, context: Context) -> bool:
     """Whether a role's model is treated as small and gets simpler tasks.
 
     The setting `small` decides. With `auto`, a model is small if it cannot call tools through the
-    API or has a small window; the extractive model never is.
+    API, as is known from its class or its trial, or has a small window; the extractive model never
+    is.
     """
     profile = profile_of(role, context)
     if profile.name == EXTRACTIVE:
         return False
     if context.small != "auto":
         return context.small == "on"
-    if context.tool_calls == "auto":
+    if not binds_tools(resolve_model(role, context)):
+        needs_help = True
+    elif context.tool_calls == "auto":
         needs_help = profile.at_server in notes.helped
     else:
         needs_help = context.tool_calls != "native"
     return needs_help or profile.window < _SMALL_MODEL_WINDOW
+
+
+def binds_tools(model: BaseChatModel) -> bool:
+    """Whether a model's class can call tools through the API."""
+    return type(model).bind_tools is not BaseChatModel.bind_tools
 
 
 def is_named(role: Role, context: Context) -> bool:
@@ -534,11 +542,10 @@ def fitted_settings(context: Context) -> Context:
         if is_small("researcher", context):
             # The rules of the extractive model find better questions, plans and tasks than a small
             # model.
-            narrowed = context.model_copy(update={"limits": context.limits.narrowed()})
+            context = context.model_copy(update={"limits": context.limits.narrowed()})
             for role in _DECIDING:
-                if is_small(role, narrowed):
-                    narrowed = without_model(role, narrowed)
-            context = narrowed
+                if is_small(role, context):
+                    context = without_model(role, context)
     if not context.allow_small_window:
         return context
     window = min(profile_of(role, context).window for role in ROLES)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
 from ..concurrency import in_pieces
+from ..errors import ToolsMissing
 from ..evidence.checking.calculations import Premise, results_as_premises
 from ..evidence.checking.proof import OtherPremises, ProofPassage, doubt_without_judge, not_stated
 from ..evidence.checking.source_text import words_and_figures
@@ -134,14 +135,18 @@ async def _ask_rewrites(
     for start in range(0, end, _SENTENCES_PER_CALL):
         batch = faults[start : start + _SENTENCES_PER_CALL]
         shown = [_shown(number, fault, evidence) for number, fault in enumerate(batch, 1)]
-        form = await filler.ask_if_possible(
-            RewriteSentences,
-            "writer",
-            "verify_report",
-            (),
-            asked="sentences",
-            knowledge=fenced_knowledge(sentences=shown),
-        )
+        try:
+            form = await filler.ask_if_possible(
+                RewriteSentences,
+                "writer",
+                "verify_report",
+                (),
+                asked="sentences",
+                knowledge=fenced_knowledge(sentences=shown),
+            )
+        except ToolsMissing:
+            # Without corrections, wrong statements are marked.
+            return []
         if form is None:
             continue
         for sentence in form.sentences:
@@ -486,7 +491,12 @@ class Examination:
             return
         report = report or await asyncio.to_thread(self._units)
         report = [unit for unit in report if not self._is_known_wrong(unit)]
-        judged, made = await judge(open_units, self._evidence, self._filler, calls, report)
+        try:
+            judged, made = await judge(open_units, self._evidence, self._filler, calls, report)
+        except ToolsMissing:
+            # With `trust_verifier` there is no trial that shows it earlier.
+            self._grade = "unsound"
+            return
         self._judged |= judged
         await self._prove(open_units)
         before = await asyncio.to_thread(self._doubtful, open_units)

@@ -179,12 +179,19 @@ async def test_a_tool_calling_mode_set_by_the_user_is_kept_without_a_trial_and_t
 
 
 @pytest.mark.fault(21)
-async def test_a_model_that_cannot_call_tools_is_refused_after_its_trial(wires: Wires) -> None:
+async def test_a_model_that_cannot_call_tools_gets_small_tasks_from_its_trial_on(
+    wires: Wires,
+) -> None:
     def prose(reply: Reply, _: Received) -> Reply:
         return replace(reply, calls=(), text="I would rather talk about the weather.")
 
     with wires(habit=prose, tool_calls="auto") as wire:
+        wire.settings["small"] = "off"
         line = await wire.fail(ToolsMissing)
-        assert "'fake-1'" in line and "models" in line and "tool_calls" in line
+        assert "'fake-1'" in line and "models" in line and "set small to auto" in line
         assert set(wire.asked()) == {"trial"}
         assert wire.engine.requests == []
+        wire.settings["small"] = "auto"
+        assert (await wire.ask(None)).report
+        assert wire.asked()["trial"] == 3, "it is not tried again"
+        assert wire.engine.requests
