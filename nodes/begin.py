@@ -24,16 +24,23 @@ from ..core.events.log import Emitter
 from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.citations.labels import labels
+from ..core.evidence.text.language import detect_language
 from ..core.library.attachments import INCOMING, message_words, take_files
 from ..core.library.library import Library, LibraryStatus
-from ..core.models.resolve import check_models, load_models, quotes_only, settings_of
+from ..core.models.resolve import (
+    check_models,
+    is_extractive,
+    load_models,
+    quotes_only,
+    settings_of,
+)
 from ..core.reading.web_page import WebReader
 from ..core.records.research import Entry, Run, Scope, Strategy
 from ..core.records.sources import Attached
 from ..core.settings.context import ROLES, Context
 from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
-from ..core.writing.language import check_language, decide_language
+from ..core.writing.language import Language, check_language, decide_language, named_language
 from ..state import ResearchState, StateUpdate, channels_reset
 from ..tools.offer import check_tools, load_tools, search_scope
 from ..tools.redaction import note_user
@@ -47,6 +54,12 @@ _NAMED_IN_NOTICES = 20
 _NAMED_IN_PACKET = 5
 """Maximum number of unread documents named in the indexing packet."""
 MIXES_PRIVATE = "Web queries may contain words found only in your documents (mix_private)."
+_LANGUAGES_NAMED = 3
+"""Maximum number of languages of the documents that are named."""
+_FOREIGN = (
+    "The documents are in {language}, but the question is not. Without a language model, only "
+    "words that both have are found: ask in {language}."
+)
 _RULES_CUT = "Only the beginning of the system message was read (question_characters)."
 
 
@@ -141,6 +154,11 @@ async def _start(
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
     scope = await asyncio.to_thread(search_scope, context, status.documents + attached.documents)
+    question = Conversation(messages).question
+    codes = list[str]()
+    if scope.documents:
+        codes = await asyncio.to_thread(Library(context).languages)
+        scope = _with_languages(scope, codes, language)
     is_quoting = quotes_only(ROLES, context)
     notices = list[str]()
     for warning in warnings:
@@ -148,6 +166,10 @@ async def _start(
             # In the report's language, and without advice, since others may read the report.
             warning = is_extract
         notices.append(warning)
+    if codes and is_extractive("researcher", given):
+        asked_in = await asyncio.to_thread(detect_language, question)
+        if asked_in and asked_in not in codes:
+            notices.append(_FOREIGN.format(language=_named(codes)))
     notices += _document_notices(status, attached)
     if len(Conversation(messages).house_rules) > context.limits.question_characters:
         notices.append(_RULES_CUT)
@@ -156,7 +178,7 @@ async def _start(
     notices += tracing_notices(context)
     run = Run(
         id=uuid.uuid4().hex,
-        question=Conversation(messages).question,
+        question=question,
         date=f"{context.clock.now():%A, %B %d, %Y}",
         language=language.name,
         language_code=language.code,
@@ -175,6 +197,21 @@ async def _start(
     )
     await note_user(Pages.of_node(runtime.store, run.id), messages, run)
     return {"messages": _changed(messages, drop), "run": run, **channels_reset()}
+
+
+def _with_languages(scope: Scope, codes: Sequence[str], language: Language) -> Scope:
+    """Return the scope with a hint for models that word queries, if no documents are in the
+    language of the report (`codes`: the documents' languages)."""
+    if not codes or not language.code or language.code in codes:
+        return scope
+    theirs = _named(codes)
+    hint = f"They are in {theirs}: search them in {theirs} and in {language.name}."
+    return scope.model_copy(update={"documents": f"{scope.documents}\n{hint}"})
+
+
+def _named(codes: Sequence[str]) -> str:
+    """Return the English names of languages."""
+    return " and ".join(named_language(code).name for code in codes[:_LANGUAGES_NAMED])
 
 
 def _document_notices(status: LibraryStatus, attached: LibraryStatus) -> list[str]:

@@ -53,6 +53,10 @@ JOIN texts ON texts.content_hash = documents.content_hash
 JOIN spans ON spans.text = texts.id
 WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
 """  # noqa: S608
+_BEGINNINGS = """
+SELECT substr (spans.piece, 1, spans.stop - spans.start) FROM texts
+JOIN spans ON spans.text = texts.id AND spans.position = 0 LIMIT ?
+"""
 _PASSAGE = f"""
 SELECT {", ".join(f"documents.{column}" for column in COLUMNS)},
     spans.start, spans.heading, texts.language, substr (spans.piece, 1, spans.stop - spans.start)
@@ -196,6 +200,11 @@ class IndexReader:
             languages.append(language)
             (language,) = self._connection.execute(step, (language,)).fetchone()
         return languages
+
+    def beginnings(self, most: int) -> list[str]:
+        """Return the first passages of at most `most` documents."""
+        rows = self._connection.execute(_BEGINNINGS, (most,))
+        return [text for (text,) in rows]
 
     def counts(self, words: Sequence[str]) -> list[dict[str, int]]:
         """Return for each word its index terms with the number of passages that contain each."""

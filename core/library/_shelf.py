@@ -52,6 +52,13 @@ class IndexShelf:
         """Number of passages in all indexes."""
         return sum(reader.size for reader in self._readers)
 
+    def beginnings(self, most: int) -> list[str]:
+        """Return the first passages of at most `most` documents of each index."""
+        texts = list[str]()
+        for reader in self._readers:
+            texts += reader.beginnings(most)
+        return texts
+
     def counted(self, words: Sequence[str]) -> int:
         """Return the number of passages with these words, summed over their index terms."""
         total = 0

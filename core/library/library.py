@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeVar
 
 from ...prompts import fence
 from ..errors import DocumentsUnreadable
+from ..evidence.text.language import detect_language
 from ..evidence.text.similarity import distinct, grouped, rarity, without_repeated
 from ..evidence.text.words import DRAFT_WORDS, GENERIC_WORDS, STOP_WORDS, sought_words, stem, tokens
 from ..reading.documents.records import Unreadable
@@ -59,6 +60,8 @@ _READ_AT_ONCE = 20
 """Number of documents to read from an index together, since opening it takes a millisecond."""
 _MOST_FOLDERS = 60
 """Maximum folders to list instead, those with the most documents first."""
+_LANGUAGES_FROM = 20
+"""Number of documents per folder whose language is detected."""
 _LIST_CHARACTERS = 8000
 """Maximum length of the list of documents in characters; above that, folders are listed instead."""
 _TITLE_CHARACTERS = 120
@@ -238,6 +241,15 @@ class Library:
                     if source.key not in keys:
                         keys.add(source.key)
                         yield LibraryDocument(source, entry.text)
+
+    def languages(self) -> list[str]:
+        """Return the ISO 639-1 codes of the languages of some documents, the most frequent first.
+
+        Documents whose language is uncertain are left out.
+        """
+        beginnings = self._ask(lambda shelf: shelf.beginnings(_LANGUAGES_FROM))
+        counts = Counter(map(detect_language, beginnings))
+        return [code for code, _ in counts.most_common() if code]
 
     def addresses(self) -> Iterator[str]:
         """Yield the addresses of all readable documents."""
