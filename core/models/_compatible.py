@@ -151,13 +151,15 @@ class CompatibleChatModel(WrappingChatModel):
             return None
         is_lowered = form.rung != form.ability.rung
         if kind == "bad_call" or (is_lowered and is_refused):
-            lower = LADDER[LADDER.index(form.rung) + 1 :]
             # Only for this call: the server may be able to read the model's next one.
-            return form._replace(rung=lower[0]) if lower else None
+            return _lowered(form)
         if kind != "no_tools" or self._has_fallen:
             return None
         self._has_fallen = True
         self._ability = await self._other_ability(form.ability)
+        if self._ability.rung == form.rung:
+            # The trial's call was accepted, such as one that is forced.
+            return _lowered(form)
         return _Form.of(self._ability)
 
     async def find_out(self) -> Ability | None:
@@ -227,6 +229,12 @@ class _Form(NamedTuple):
     def of(cls, ability: Ability) -> _Form:
         """Return the usual form."""
         return cls(ability, ability.rung, ability.has_plain_history)
+
+
+def _lowered(form: _Form) -> _Form | None:
+    """Return the form with the next lower way to call tools; None if there is none."""
+    lower = LADDER[LADDER.index(form.rung) + 1 :]
+    return form._replace(rung=lower[0]) if lower else None
 
 
 class _Call:

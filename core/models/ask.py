@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from pydantic_core import from_json
 
 from ..dialogue.conversation import mark_of, safe_text
+from ..dialogue.passages import ShownPassage, passages_in, without_passage
 from ..dialogue.transcripts import (
     CHARACTERS_PER_TOKEN,
     REASONING,
@@ -41,6 +42,9 @@ _THOUGHT_ARGUMENT = "reasoning"
 """Argument of the think tool that contains the thought."""
 _WRITING: tuple[Role, ...] = ("writer", "verifier")
 """Roles whose tool calls no rules can replace."""
+_SUSPECT_PASSAGES = 10
+"""Maximum number of passages of such a result to leave out, one at a time, before the whole
+result."""
 _SUSPECTS = 3
 """Maximum number of tool results to leave out, one at a time, while the provider's filter refuses
 the prompt."""
@@ -155,13 +159,15 @@ class Reply(NamedTuple):
     refused: tuple[str, ...] = ()
     """Ids of the tool calls whose results were left out because the provider's filter refused
     them."""
+    reduced: tuple[ToolMessage, ...] = ()
+    """Tool results without the passage that the filter refused."""
     shortened: int = 0
     """Number of tool results that were shortened to fit the window."""
 
     @property
     def withheld(self) -> list[ToolMessage]:
-        """The messages that replace the refused results."""
-        return [withheld_result(call_id) for call_id in self.refused]
+        """The messages that replace results that were refused, whole or in part."""
+        return [*map(withheld_result, self.refused), *self.reduced]
 
 
 def without_thoughts(text: str) -> str:
@@ -240,7 +246,7 @@ class _Call(NamedTuple):
         while True:
             try:
                 message = await self._answer(remedies.request.messages)
-                return Reply(message, remedies.left_out)
+                return Reply(message, remedies.left_out, remedies.reduced)
             except ToolsMissing:
                 # The outcome of a trial, which needs no line in the log.
                 raise
@@ -300,35 +306,56 @@ class Remedies:
         self._request = request
         self._applied = set[FaultKind]()
         """Kinds of failures after which the request was changed."""
-        self._suspects: Iterator[tuple[str, ...]] | None = None
-        """Results to leave out next (see `_suspects`); None before the first refusal."""
+        self._suspects: Iterator[_Suspect] | None = None
+        """What to leave out next; None before the first refusal."""
+        self._passage: ShownPassage | None = None
+        """The only passage that is left out of a result."""
 
     @property
     def request(self) -> Request:
-        """The request for the next try, with the refused results left out."""
+        """The request for the next try, without what was refused."""
         messages: list[AnyMessage] = []
         for message in self._request.messages:
-            if isinstance(message, ToolMessage) and message.tool_call_id in self.left_out:
-                message = withheld_result(message.tool_call_id)
+            if isinstance(message, ToolMessage):
+                message = self._without_refused(message)
             messages.append(message)
         return self._request._replace(messages=messages)
+
+    @property
+    def reduced(self) -> tuple[ToolMessage, ...]:
+        """The tool result from which a passage is left out."""
+        results: list[ToolMessage] = []
+        for message in self._request.messages:
+            if isinstance(message, ToolMessage) and self._is_reduced(message):
+                results.append(self._without_refused(message))
+        return tuple(results)
+
+    def _is_reduced(self, message: ToolMessage) -> bool:
+        return self._passage is not None and message.tool_call_id == self._passage.call_id
+
+    def _without_refused(self, message: ToolMessage) -> ToolMessage:
+        if message.tool_call_id in self.left_out:
+            return withheld_result(message.tool_call_id)
+        if self._passage is not None and self._is_reduced(message):
+            return without_passage(message, self._passage.position)
+        return message
 
     def apply(self, error: Exception, kind: FaultKind) -> bool:
         """Change the request after this failure; return whether to try again."""
         if kind == "refused":
             if self._suspects is None:
-                suspects = _suspects(self._request.messages)
+                is_answer = isinstance(error, AnswerRefused)
+                # A refused prompt costs nothing, so that the passage itself can be found.
+                suspects = _suspects(self._request.messages, has_passages=not is_answer)
                 self._suspects = iter(suspects)
                 # A refused prompt is always refused, but an answer may be refused by chance: retry
                 # once unchanged.
-                is_by_chance = isinstance(error, AnswerFiltered)
-                if is_by_chance or (isinstance(error, AnswerRefused) and suspects):
+                if isinstance(error, AnswerFiltered) or (is_answer and suspects):
                     return True
-            self.left_out = next(self._suspects, ())
-            logger.info(
-                "%d results are left out of a call that a filter refused", len(self.left_out)
-            )
-            return bool(self.left_out)
+            suspect = next(self._suspects, _Suspect())
+            self.left_out, self._passage = suspect
+            logger.info("Left out of a call that a filter refused: %s", suspect)
+            return suspect != _Suspect()
         if kind in self._applied:
             return False
         self._applied.add(kind)
@@ -340,11 +367,21 @@ class Remedies:
         return shorter != list(messages)
 
 
-def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
-    """Return which tool results to leave out (by call ids), in order: up to three alone, then these
-    together.
+class _Suspect(NamedTuple):
+    """What a filter may have refused."""
 
-    The first is the longest result of the newest round of calls.
+    call_ids: tuple[str, ...] = ()
+    """Tool calls with their whole results."""
+    passage: ShownPassage | None = None
+    """A single passage in a result."""
+
+
+def _suspects(messages: Sequence[AnyMessage], *, has_passages: bool) -> list[_Suspect]:
+    """Return what to leave out, in order: of up to three results, each passage alone and the whole
+    result, then these results together.
+
+    The first result is the longest of the newest round of calls; `has_passages`: whether passages
+    are tried alone.
     """
     rounds: list[list[ToolMessage]] = [[]]
     for message in messages:
@@ -352,13 +389,20 @@ def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
             rounds[-1].append(message)
         else:
             rounds.append([])
-    suspects: list[str] = []
-    for results in reversed(rounds):
-        for result in sorted(results, key=lambda result: len(result.text), reverse=True):
+    results: list[ToolMessage] = []
+    for of_round in reversed(rounds):
+        for result in sorted(of_round, key=lambda result: len(result.text), reverse=True):
             if is_result(result):
-                suspects.append(result.tool_call_id)
-    suspects = suspects[:_SUSPECTS]
-    singles: list[tuple[str, ...]] = [(call_id,) for call_id in suspects]
-    if len(singles) < 2:
-        return singles
-    return [*singles, tuple(suspects)]
+                results.append(result)
+    results = results[:_SUSPECTS]
+    suspects: list[_Suspect] = []
+    for result in results:
+        passages = passages_in(result)
+        if has_passages and len(passages) > 1:
+            longest = sorted(passages, key=lambda passage: -passage.characters)
+            for passage in longest[:_SUSPECT_PASSAGES]:
+                suspects.append(_Suspect(passage=passage))
+        suspects.append(_Suspect((result.tool_call_id,)))
+    if len(results) > 1:
+        suspects.append(_Suspect(tuple(result.tool_call_id for result in results)))
+    return suspects

@@ -143,6 +143,8 @@ class Finding(Assignment):
     """Whether the model provider's content filter blocked its text."""
     withheld: int = 0
     """Number of tool results that such a filter blocked."""
+    left_out: tuple[str, ...] = ()
+    """Titles of the documents and pages that such a filter blocked in a tool result."""
     failures: tuple[str, ...] = ()
     """Failures during the research, as clients were told."""
     seconds: float = 0.0

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ...prompts import render_prompt
 from ...tools.results import shortener
 from ...tools.tool import tool_schema
+from ..dialogue.passages import left_out_of
 from ..dialogue.transcripts import Calls
 from ..errors import ModelFailed, failure_of, log_failure
 from ..events.blocks import StepPackets
@@ -123,8 +124,9 @@ class Filler:
                 facts=facts,
             )
             reply = await ask_model(request, self.context, self._events)
-            unread = f"{form_name(form)} was filled in without some results: {WITHHELD_REASON}"
-            if reply.refused and unread not in self.failures:
+            left_out = ", ".join(left_out_of(reply.reduced)) or "some results"
+            unread = f"{form_name(form)} was filled in without {left_out}: {WITHHELD_REASON}"
+            if reply.withheld and unread not in self.failures:
                 self.fail(unread)
             calls = Calls.read(reply.message, {form_name(form)}, messages)
             filled = _read(form, calls, Secrets(self.context.mcp))

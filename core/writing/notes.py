@@ -71,6 +71,9 @@ def research_gaps(state: ResearchState) -> list[str]:
         if finding.withheld:
             results = "a result" if finding.withheld == 1 else f"{finding.withheld} results"
             notes.append(_line("Left out", finding.task, f"{results}; {WITHHELD_REASON}"))
+        if finding.left_out:
+            names = ", ".join(finding.left_out)
+            notes.append(_line("Left out", finding.task, f"{names}; {WITHHELD_REASON}"))
     for finding in findings:
         if finding.ended == "done" and finding.failures:
             failures = "; ".join(dict.fromkeys(finding.failures))

@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from ...prompts import fence, render_prompt
 from ..dialogue.conversation import Conversation
+from ..dialogue.passages import left_out_of
 from ..dialogue.plan_text import PlanText
 from ..dialogue.transcripts import Transcript, finish_of
 from ..errors import DeepResearchError, log_failure
@@ -34,6 +35,7 @@ from ..store.pages import Pages
 from ._continuation import Continuation, join_continuation
 from ._fact_lists import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
 from .basis import ReportBasis
+from .notes import WITHHELD_REASON
 from .report import ReportEvents
 
 _CUT_OFF = "the report was cut off at the output limit (report_tokens)"
@@ -238,6 +240,9 @@ class TextWriter:
         self._has_broken |= is_broken
         self._is_answered |= bool(self._events.draft.strip()) and not is_broken
         self.refused |= set(reply.refused)
+        left_out = ", ".join(left_out_of(reply.reduced))
+        if left_out:
+            self.notices = [*self.notices, f"Left out: {left_out}; {WITHHELD_REASON}."]
         self.shortened = max(self.shortened, reply.shortened)
         return reply.message
 
@@ -470,4 +475,5 @@ async def ask_for_prose(request: Request, context: Context, events: ContinuedEve
     whole = join_continuation(text, rest.message.text)
     message = rest.message.model_copy(update={"content": whole})
     refused = tuple({*begun.refused, *rest.refused})
-    return rest._replace(message=message, refused=refused)
+    reduced = (*begun.reduced, *rest.reduced)
+    return rest._replace(message=message, refused=refused, reduced=reduced)

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing_extensions import override
 
 from ...core.concurrency import Failed
+from ...core.dialogue.passages import left_out_of
 from ...core.dialogue.transcripts import (
     count_withheld,
     finish_of,
@@ -101,6 +102,7 @@ async def keep_excerpts(
             "actions": tuple(state.actions),
             "failures": (*state.failures, reason),
             "withheld": count_withheld(state.notes),
+            "left_out": left_out_of(state.notes),
             "seconds": seconds,
         }
     )
@@ -158,6 +160,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
         contradictions=state.contradictions or disputed,
         failures=tuple(state.failures),
         withheld=count_withheld(state.notes) + len(reply.refused),
+        left_out=left_out_of([*state.notes, *reply.reduced]),
         seconds=turn.seconds,
         actions=tuple(state.actions),
     )

@@ -160,9 +160,9 @@ async def test_refused_results_are_reported_and_left_out(
 ) -> None:
     packets, state = await run(tmp_path, monkeypatch, blocked("38 metres", "record_learnings"))
     errors = [getattr(packet, "message", "") for packet in packets if packet.type == "error"]
-    assert any("record_round was filled in without some results" in error for error in errors)
+    assert any("record_round was filled in without Skerry Light" in error for error in errors)
     assert any(
-        "without some results" in failure
+        "without Skerry Light: the provider" in failure
         for finding in state.findings.values()
         for failure in finding.failures
     )
