@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage, ToolMessage
@@ -30,7 +31,7 @@ def passages_in(message: ToolMessage) -> list[ShownPassage]:
     """Return the passages in a tool result, without those that were left out; empty if it is not a
     list of results."""
     passages: list[ShownPassage] = []
-    for position, (_, text) in enumerate(_titles_and_texts(message)):
+    for position, (_, text) in enumerate(_titles_and_texts(message, {})):
         if text and text != _LEFT_OUT:
             passages.append(ShownPassage(message.tool_call_id, position, len(text)))
     return passages
@@ -52,19 +53,25 @@ def without_passage(message: ToolMessage, position: int) -> ToolMessage:
     return message.model_copy(update={"content": changed})
 
 
-def left_out_of(messages: Iterable[AnyMessage]) -> tuple[str, ...]:
-    """Return the titles of the documents and pages whose text was left out of tool results; of a
-    quick run, their numbers."""
+def left_out_of(
+    messages: Iterable[AnyMessage], titles_by_number: Mapping[int, str] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """Return the titles of the documents and pages whose text was left out of tool results.
+
+    `titles_by_number`: those of the sources, which the results of a quick run do not contain.
+    """
     titles = dict[str, None]()
     for message in messages:
         if isinstance(message, ToolMessage) and _LEFT_OUT in message.text:
-            for title, text in _titles_and_texts(message):
+            for title, text in _titles_and_texts(message, titles_by_number):
                 if text == _LEFT_OUT:
                     titles[title] = None
     return tuple(titles)
 
 
-def _titles_and_texts(message: ToolMessage) -> list[tuple[str, str]]:
+def _titles_and_texts(
+    message: ToolMessage, titles_by_number: Mapping[int, str]
+) -> list[tuple[str, str]]:
     """Return the title and the text of each passage in a tool result."""
     shown: list[tuple[str, str]] = []
     for result in _results(_content(message)):
@@ -74,7 +81,9 @@ def _titles_and_texts(message: ToolMessage) -> list[tuple[str, str]]:
         text = str(message.text)
         headings = _SOURCE.finditer(text)
         for heading, (start, end) in zip(headings, _spans(text), strict=True):
-            shown.append((f"source {heading['number']}", text[start:end]))
+            number = int(heading["number"])
+            title = titles_by_number.get(number, f"source {number}")
+            shown.append((title, text[start:end]))
     return shown
 
 

@@ -348,9 +348,10 @@ class Remedies:
                 # A refused prompt costs nothing, so that the passage itself can be found.
                 suspects = _suspects(self._request.messages, has_passages=not is_answer)
                 self._suspects = iter(suspects)
-                # A refused prompt is always refused, but an answer may be refused by chance: retry
-                # once unchanged.
-                if isinstance(error, AnswerFiltered) or (is_answer and suspects):
+                # An answer may be refused by chance: retry once unchanged. So is a prompt of which
+                # nothing can be left out; any other prompt would only be refused again.
+                may_pass = isinstance(error, AnswerFiltered) or is_answer == bool(suspects)
+                if may_pass:
                     return True
             suspect = next(self._suspects, _Suspect())
             self.left_out, self._passage = suspect

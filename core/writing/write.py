@@ -240,7 +240,8 @@ class TextWriter:
         self._has_broken |= is_broken
         self._is_answered |= bool(self._events.draft.strip()) and not is_broken
         self.refused |= set(reply.refused)
-        left_out = ", ".join(left_out_of(reply.reduced))
+        titles = {source.number: source.title for source in self._state.sources.values()}
+        left_out = ", ".join(left_out_of(reply.reduced, titles))
         if left_out:
             self.notices = [*self.notices, f"Left out: {left_out}; {WITHHELD_REASON}."]
         self.shortened = max(self.shortened, reply.shortened)
