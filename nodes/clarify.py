@@ -10,10 +10,13 @@ from langchain_core.messages import SystemMessage
 from pydantic import BaseModel, Field
 
 from ..core.dialogue.conversation import marked
+from ..core.errors import ContentRefused
 from ..core.events.blocks import MessagePackets
 from ..core.events.packets import Activity, OverallStop
 from ..core.models.ask import ask_model
+from ..core.models.request import Request
 from ..core.records import tool_names
+from ..core.writing.notes import WITHHELD_REASON
 from ..prompts import fence, render_prompt
 from ..state import ResearchState, StateUpdate
 from ..tools.tool import Lines, as_lines, tool_schema
@@ -25,6 +28,9 @@ _RECALLED_CHARACTERS = 12_000
 _RECALLED = (
     "Answered from what was read for earlier questions; nothing was searched. Ask for new research "
     "if you want it."
+)
+_NOT_RECALLED = (
+    f"What was read for earlier questions was left out of the first call: {WITHHELD_REASON}."
 )
 _NOT_SMALL = "More than a small question: researched step by step."
 
@@ -65,37 +71,49 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if run.is_quick:
         # Two calls are allowed: if this one fails, none is left to choose the queries.
         may_ask = context.clarify == "ask" and run.is_resumable
-    system = render_prompt(
-        "clarify",
-        "system",
-        date=run.date,
-        language=run.language,
-        offered=turn.offered,
-        own_sources=context.own_sources,
-        orientation=await turn.orientation(),
-        documents=run.scope.documents,
-        is_quick=run.is_quick,
-        may_look_up=may_look_up,
-        may_ask=may_ask,
-        max_queries=context.limits.max_queries,
-        passages=recalled,
-    )
-    tools = list[dict[str, Any]]()
-    if not run.is_quick:
-        tools.append(GENERATE_PLAN_SCHEMA)
-    if may_look_up:
-        tools.append(LOOK_UP_SCHEMA)
-    if recalled:
-        tools.append(ANSWER_FROM_READ_SCHEMA)
-    request = turn.request(
-        "clarifier",
-        [SystemMessage(system), *turn.conversation],
-        tools=tools,
-        tool_choice="auto" if may_ask else "any",
-        asks_user=True,
-    )
+    orientation = await turn.orientation()
+
+    def request(passages: str) -> Request:
+        system = render_prompt(
+            "clarify",
+            "system",
+            date=run.date,
+            language=run.language,
+            offered=turn.offered,
+            own_sources=context.own_sources,
+            orientation=orientation,
+            documents=run.scope.documents,
+            is_quick=run.is_quick,
+            may_look_up=may_look_up,
+            may_ask=may_ask,
+            max_queries=context.limits.max_queries,
+            passages=passages,
+        )
+        tools = list[dict[str, Any]]()
+        if not run.is_quick:
+            tools.append(GENERATE_PLAN_SCHEMA)
+        if may_look_up:
+            tools.append(LOOK_UP_SCHEMA)
+        if passages:
+            tools.append(ANSWER_FROM_READ_SCHEMA)
+        return turn.request(
+            "clarifier",
+            [SystemMessage(system), *turn.conversation],
+            tools=tools,
+            tool_choice="auto" if may_ask else "any",
+            asks_user=True,
+        )
+
+    notices = run.notices
     async with turn.paid():
-        reply = await ask_model(request, context, turn.events)
+        try:
+            reply = await ask_model(request(recalled), context, turn.events)
+        except ContentRefused:
+            if not recalled:
+                raise
+            recalled = ""
+            notices = (*notices, _NOT_RECALLED)
+            reply = await ask_model(request(""), context, turn.events)
     # Text next to a call for the plan is dropped: the plan's packets have the same placement.
     has_called = reply.message.tool_calls or reply.message.invalid_tool_calls
     question = reply.message.text.strip()
@@ -105,7 +123,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if question and context.clarify != "assume" and run.is_resumable:
         if run.strategy == "planned":
             turn.announce("clarify")
-        update = turn.costs(status="waiting")
+        update = turn.costs(status="waiting", notices=notices)
         turn.emit(
             *MessagePackets(placement).question(question),
             OverallStop.of(update["run"], placement.turn_index),
@@ -119,7 +137,6 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     is_quick = run.is_quick or bool(queries) or is_recalled
     if run.depth == "auto" and not is_quick:
         turn.emit(Activity(placement=placement, text=_NOT_SMALL, icon="lightbulb"))
-    notices = run.notices
     if is_recalled:
         notices = (*notices, _RECALLED)
     update = turn.costs(

@@ -33,6 +33,7 @@ from deep_research.app._edits import EditRefused
 from deep_research.app.embed import ResearchGraph, thread_config
 from deep_research.core.dialogue.transcripts import Transcript, fit_window
 from deep_research.core.errors import QuestionRefused
+from deep_research.core.models._faults import AnswerRefused
 from deep_research.core.records.report import Report
 from deep_research.core.records.research import Finding
 
@@ -147,6 +148,22 @@ async def test_a_follow_up_is_answered_from_what_was_read(tmp_path: Path) -> Non
     assert cited == {first.sources[key].number for key in first.report.sources}
     assert state.report.audit and state.report.audit.supported == 1
     assert [claim.verdict for claim in state.report.claims] == ["supported"]
+
+
+async def test_a_follow_up_whose_earlier_passages_are_refused_is_researched(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        clarifier=[CLEAR, AnswerRefused(), CLEAR],
+        planner=["1. History of the light", "1. Its height"],
+        orchestrator=[research("When was the Skerry Light lit?"), REPORT] * 2,
+        researcher={"When was": [*simple_research(), *simple_research(TALL)]},
+        writer=["The Skerry Light was lit in 1844. [1]", TALL],
+    )
+    assert (await run.ask()).report
+    state = await run.ask(FOLLOW_UP)
+    refused, repeated = run.calls("clarifier")[1:]
+    assert "38 metres tall" in refused.text and "38 metres tall" not in repeated.text
+    assert "was left out of the first call: the provider" in state.messages[-1].text
 
 
 async def test_without_a_clarifier_a_follow_up_is_researched(tmp_path: Path) -> None:
