@@ -195,9 +195,13 @@ class LeasedGraph(DrawableGraph):
             runtime = Runtime()
         if not isinstance(runtime, Runtime) or runtime.store is not None:
             return config
-        lent = ensure_config(config)
-        lent["configurable"][_PARENT_RUNTIME] = runtime.override(store=self.page_store)
-        return lent
+        # Defaults, such as that of `recursion_limit`, would win over the config of this graph.
+        lent = {**(config or {})}
+        lent["configurable"] = {
+            **self._configurable(config),
+            _PARENT_RUNTIME: runtime.override(store=self.page_store),
+        }
+        return cast(RunnableConfig, lent)
 
     def _configurable(self, config: RunnableConfig | None) -> dict[str, Any]:
         """Return the `configurable` of a call; without a config, that of the calling node."""

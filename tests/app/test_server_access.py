@@ -512,11 +512,17 @@ def report_of(text: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     "text",
     [
-        " ".join(f"The light number {number} burns here [1]." for number in range(1_900)),
-        "\n".join(f"- The light number {number} burns [1], and shines." for number in range(900)),
-        "The light burns [1]. " + "[a](" * 10_000 + "[" * 10_000 + "<b",
+        "The light burns [1]. " + "[a](" * 2_500 + "[" * 2_500 + "<b",
+        pytest.param(
+            " ".join(f"The light number {number} burns here [1]." for number in range(1_900)),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "\n".join(f"- The light number {number} burns [1], so." for number in range(900)),
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["one line", "list", "brackets"],
+    ids=["brackets", "one line", "list"],
 )
 async def test_others_are_answered_while_a_hostile_report_is_checked(
     web: httpx.AsyncClient, text: str
