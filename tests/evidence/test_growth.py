@@ -164,7 +164,7 @@ def test_the_steps_to_read_a_text_grow_in_proportion_to_its_length(
 
 @pytest.mark.slow
 @given(hostile_texts())
-@settings(max_examples=15)
+@settings(max_examples=6)
 def test_no_mix_of_signs_takes_more_steps_than_in_proportion(parts: tuple[str, str, str]) -> None:
     assert faster_than_length(parts) == []
 
@@ -190,7 +190,7 @@ def test_no_long_text_takes_long(repeated: str) -> None:
 
 @pytest.mark.slow
 @given(hostile_texts())
-@settings(max_examples=4)
+@settings(max_examples=2)
 @pytest.mark.timeout(1200)
 def test_no_mix_of_signs_takes_long(parts: tuple[str, str, str]) -> None:
     text = long_text(parts, LONG)

@@ -114,10 +114,10 @@ class Chooser:
         asked = set(_NUMBER_IN_PARTS.findall(self._part.text))
         numbered = list[QuotableUnit]()
         for unit in self._units:
-            beginnings = [
-                part.partition(" ")[0] for part in (unit.text, *unit.heading.split(" › "))
-            ]
-            if not asked.isdisjoint(beginning.rstrip(".:)") for beginning in beginnings):
+            numbers = set[str]()
+            for part in (unit.text, *unit.heading.split(" › ")):
+                numbers.add(part.partition(" ")[0].rstrip(".:)"))
+            if asked & numbers:
                 numbered.append(unit)
         return numbered
 
