@@ -7,7 +7,7 @@ import gzip
 import json
 import ssl
 import zlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -136,17 +136,25 @@ def hostile_web(tls: ssl.SSLContext | None = None) -> Iterator[Web]:
 @contextmanager
 def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> Iterator[int]:
     """Serve connections at a free port of loopback, in a thread; the port."""
+    writers = list[asyncio.StreamWriter]()
+
+    async def tracked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        await serve(reader, writer)
+
     with start_blocking_portal() as portal:
-        server = portal.call(partial(asyncio.start_server, serve, "127.0.0.1", 0, ssl=tls))
+        server = portal.call(partial(asyncio.start_server, tracked, "127.0.0.1", 0, ssl=tls))
         try:
             yield server.sockets[0].getsockname()[1]
         finally:
-            portal.call(_close, server)
+            portal.call(_close, server, writers)
 
 
-async def _close(server: asyncio.Server) -> None:
+async def _close(server: asyncio.Server, writers: Iterable[asyncio.StreamWriter]) -> None:
     server.close()
-    # Connections whose clients have gone away come to their end.
+    for writer in writers:
+        # A client that has gone away takes nothing more of what is still to be sent.
+        writer.transport.abort()
     for _ in range(_TURNS):
         await asyncio.sleep(0)
 
