@@ -107,7 +107,8 @@ class Started(NamedTuple):
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Started:
-    """Commands in the order of what they may load. The folder named by the environment is empty."""
+    """The outcome of commands, those that may load the least first; the environment names an empty
+    folder."""
     desk = desk_in(tmp_path_factory.mktemp("started"))
     given = ("--docs", str(desk.docs), "--model", "extractive")
     assert desk.call("ask", QUESTION, *given, "--thread", "finished", "--yes").code == 0

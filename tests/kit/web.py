@@ -153,7 +153,7 @@ def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> Iterator[int]:
 async def _close(server: asyncio.Server, writers: Iterable[asyncio.StreamWriter]) -> None:
     server.close()
     for writer in writers:
-        # A client that has gone away takes nothing more of what is still to be sent.
+        # Data for a client that has gone would keep the connection open.
         writer.transport.abort()
     for _ in range(_TURNS):
         await asyncio.sleep(0)
