@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from langgraph.store.memory import InMemoryStore
 
-from ..core.accounts.ledger import Account
 from ..core.dialogue.conversation import safe_text
 from ..core.errors import DocumentsUnreadable, QuestionRefused
 from ..core.events.call import SilentEvents
@@ -244,23 +243,14 @@ class SourceCheck:
         """Messages about what the model could not judge, for the reader."""
         return self._filler.failures
 
-    async def report(self, account: Pages | None = None) -> Report:
+    async def report(self) -> Report:
         """Check all statements, as `context.verify` says, and return the report with marks,
-        verdicts and an audit.
-
-        The costs are added to the user's `account`, if given.
-        """
+        verdicts and an audit."""
         if self._context.verify == "off":
             return unchecked(self._draft)
-        try:
-            text, _ = await into_one_language(
-                self._draft.text, self._run, self._context, self._events
-            )
-            draft = self._draft.model_copy(update={"text": text})
-            examined = await self._examination(draft).examine()
-        finally:
-            if account:
-                await Account(account).charge(self._events.bill.costs)
+        text, _ = await into_one_language(self._draft.text, self._run, self._context, self._events)
+        draft = self._draft.model_copy(update={"text": text})
+        examined = await self._examination(draft).examine()
         state = ResearchState(
             messages=[],
             run=self._run,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
-from ..core.concurrency import in_pieces, in_turn
+from ..core.concurrency import in_pieces
 from ..core.dialogue.conversation import safe_text
 from ..core.errors import ReportUnreadable
 from ..core.evidence.checking.proof import Known, not_stated
@@ -25,9 +25,9 @@ from ..core.models.resolve import is_extractive
 from ..core.reading.documents.pool import Parser
 from ..core.reading.documents.records import Unreadable
 from ..core.records.report import Report, UnitVerdict
+from ..core.records.research import Spent
 from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
-from ..core.store.pages import Pages
 from ..core.writing.notes import source_notes
 from ._endings import run_interruptibly
 from ._foreign_report import Target, read_foreign
@@ -196,13 +196,12 @@ async def check_file(
     name: str,
     context: Context,
     on_notice: Callable[[str], None] = say,
-    account: Pages | None = None,
     request: str = "",
 ) -> CheckedFile:
     """Check a report in Markdown, HTML or Word, depending on the suffix of its file `name`: see
     `read_report` and `check_read`."""
     report = await read_report(data, name, context)
-    return await check_read(report, context, on_notice, account, request)
+    return await check_read(report, context, on_notice, request)
 
 
 async def read_report(data: bytes, name: str, context: Context) -> ReportFile:
@@ -214,11 +213,11 @@ async def read_report(data: bytes, name: str, context: Context) -> ReportFile:
             f"{name}: the report has {len(markdown)} characters; at most {MOST_CHARACTERS} are "
             "checked. Check its parts one by one."
         )
-    foreign = await in_turn(read_foreign, markdown)
+    foreign = await asyncio.to_thread(read_foreign, markdown)
     if not foreign.text:
         raise ReportUnreadable(f"{name}: the file contains no text.")
     keys = {number: str(number) for number in foreign.targets}
-    statements = await in_turn(report_units, foreign.text, keys)
+    statements = await asyncio.to_thread(report_units, foreign.text, keys)
     if len(statements) > MOST_STATEMENTS:
         raise ReportUnreadable(
             f"{name}: the report has {len(statements)} statements; at most {MOST_STATEMENTS} are "
@@ -231,13 +230,14 @@ async def check_read(
     report: ReportFile,
     context: Context,
     on_notice: Callable[[str], None] = say,
-    account: Pages | None = None,
     request: str = "",
+    on_costs: Callable[[Mapping[str, Spent]], None] = lambda _: None,
 ) -> CheckedFile:
     """Check a report that was read; raises `QuestionRefused` for a `request` that is too long.
 
-    `on_notice` receives lines on the progress and warnings; the costs are added to the user's
-    `account`, if given. `request` is what the report was asked for, empty if unknown.
+    `on_notice` receives lines on the progress and warnings. `request` is what the report was asked
+    for, empty if unknown. `on_costs` receives the cost of each call, also if the check fails or is
+    cancelled.
     """
     asked = messages_of(request, context)
     await load_verifier(context, on_notice)
@@ -246,14 +246,17 @@ async def check_read(
         on_notice(
             "Note: without a language model (--model), only numbers and quotations are looked up."
         )
-    run = await in_turn(run_for_check, report.text, context, asked)
+    run = await asyncio.to_thread(run_for_check, report.text, context, asked)
     named = await asyncio.to_thread(_named_sources, report.targets, context)
     on_notice(f"reading {counted(len(named), 'source')}")
     keys = {number: source.key for number, source in named.items()}
     sources = {source.key: source for source in named.values()}
     read_sources = current_texts(context, run, on_notice)
     check = await begin_check(report.text, keys, sources, read_sources, run, context, asked)
-    checked = await check.report(account)
+    try:
+        checked = await check.report()
+    finally:
+        on_costs(check.costs)
     known = {key: _known(reading) for key, reading in check.readings.items()}
 
     def statement(pair: tuple[ReportUnit, UnitVerdict]) -> CheckedStatement:

@@ -111,7 +111,6 @@ class Threads:
 
 
 _all_work = Threads("work", 64)
-_long_work = Threads("long work", 1)
 
 
 async def in_thread(
@@ -119,14 +118,6 @@ async def in_thread(
 ) -> Value:
     """Run the work in a daemon thread; returns its result or raises its error."""
     return await _all_work.run(work, *args, **kwargs)
-
-
-async def in_turn(
-    work: Callable[Arguments, Value], /, *args: Arguments.args, **kwargs: Arguments.kwargs
-) -> Value:
-    """Run the work, which takes seconds of CPU, in a thread with all other such work of the
-    process, one after another; returns its result or raises its error."""
-    return await _long_work.run(work, *args, **kwargs)
 
 
 async def in_pieces(work: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:

@@ -27,7 +27,7 @@ from ..runs import RunBook, StoredRun
 from ..stream import read_packet
 from ..words import GRAPHS, default_strategy
 from ._connections import is_stopping
-from ._routes import check_for, read_for
+from ._routes import checks_of
 from .auth import opened_books
 from .users import token_in, user_of
 
@@ -149,8 +149,10 @@ class ServedRuns(NamedTuple):
         self, report: bytes, name: str, request: str, on_notice: Callable[[str], None]
     ) -> CheckedFile:
         """See `Runs.check`."""
-        report_file = await read_for(self.user, report, name)
-        return await check_for(self.user, report_file, request, on_notice)
+        checks = checks_of(self.user)
+        report_file = await checks.read(report, name)
+        page = await checks.check(report_file, name, request, on_notice)
+        return page.checked
 
     async def _run(
         self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any

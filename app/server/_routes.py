@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, get_args
 
@@ -17,8 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ...core.accounts.ledger import Account
-from ...core.concurrency import decode_base64, in_thread, in_turn
+from ...core.concurrency import decode_base64, in_thread
 from ...core.dialogue.conversation import (
     attached_to,
     check_query,
@@ -43,11 +42,11 @@ from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
-from ..check_file import CheckedFile, ReportFile, check_read, read_report
 from ..exports.formats import FORMATS, export_formats
 from ..runs import RunBook, StoredRun
 from ..words import GRAPHS, EvidenceShown
 from ._bodies import sent_json
+from ._check_pool import UserChecks
 from ._offer import offer_to, usual_costs
 from .auth import opened_books, owner_of_checkpoints
 from .users import user_of
@@ -202,30 +201,17 @@ async def check_report(request: Request) -> Response:
     if not name.lower().endswith(_REPORT_SUFFIXES):
         suffixes = ", ".join(_REPORT_SUFFIXES)
         raise HTTPException(422, f"{name}: a report must be Markdown, HTML or Word ({suffixes}).")
+    checks = checks_of(user)
     try:
-        report = await read_for(user, data, name)
+        report = await checks.read(data, name)
     except ReportUnreadable as error:
         raise HTTPException(422, str(error)) from error
-    return _stream(_check_events(user, report, name, asked))
+    return _stream(_check_events(checks, report, name, asked))
 
 
-async def read_for(user: str, data: bytes, name: str) -> ReportFile:
-    """Read a report with a user's settings; see `read_report`."""
-    settings = await asyncio.to_thread(UserSettings().context_of, user)
-    return await read_report(data, name, settings)
-
-
-async def check_for(
-    user: str, report: ReportFile, request: str, on_notice: Callable[[str], None]
-) -> CheckedFile:
-    """Check a report with a user's settings, one at a time, and charge the user's account; see
-    `check_read`."""
-    settings = await asyncio.to_thread(UserSettings().context_of, user)
-    account = Pages(opened_books[-1].database.store, "", user)
-    async with account.lock(f"check of {user}"):
-        await Account(account).check(settings)
-        settings = settings.model_copy(update={"verify": "check"})
-        return await check_read(report, settings, on_notice, account, request)
+def checks_of(user: str) -> UserChecks:
+    """Return what reads and checks reports for a user."""
+    return UserChecks(user, Pages(opened_books[-1].database.store, "", user))
 
 
 async def export_run(request: Request) -> Response:
@@ -468,9 +454,11 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
         await change.wait()
 
 
-async def _check_events(user: str, report: ReportFile, name: str, asked: str) -> AsyncIterator[str]:
+async def _check_events(
+    checks: UserChecks, report: bytes, name: str, asked: str
+) -> AsyncIterator[str]:
     notices = asyncio.Queue[str]()
-    check = asyncio.create_task(check_for(user, report, asked, notices.put_nowait))
+    check = asyncio.create_task(checks.check(report, name, asked, notices.put_nowait))
     check.add_done_callback(lambda _: notices.put_nowait(""))
     try:
         while not check.done():
@@ -481,9 +469,8 @@ async def _check_events(user: str, report: ReportFile, name: str, asked: str) ->
                 yield ": still checking\n\n"
             else:
                 yield _event("notice", {"words": words}) if words else ""
-        checked = await check
-        html = await in_turn(checked.html, name)
-        yield _event("checked", {"summary": checked.summary, "html": html})
+        page = await check
+        yield _event("checked", {"summary": page.checked.summary, "html": page.html})
     except DeepResearchError as error:
         yield _refusal(error)
     finally:

@@ -15,14 +15,10 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from kit.commands import Desk
 from kit.models import figure_judge
-from langgraph.store.memory import InMemoryStore
 
 from deep_research import Context
 from deep_research.app._foreign_report import read_foreign
 from deep_research.app.check_file import check_file
-from deep_research.core.accounts.ledger import Account
-from deep_research.core.errors import DailyLimitReached
-from deep_research.core.store.pages import Pages
 
 LIGHT = (
     "# Skerry Light\n\nThe light was lit for the first time in 1844. It stands 38 metres tall.\n"
@@ -103,15 +99,6 @@ async def test_each_statement_is_checked_against_the_sources_it_cites(
     assert "It stands 83 metres tall [1]. *(not verified)*" in text.replace("\u00a0", " ")
     assert "It is red [3]. *(" not in text and "Not read: source 3" in text
     assert "| Statement | Verdict | Sources | Passage |" in text
-
-
-async def test_the_costs_of_a_check_are_charged_to_the_user_of_the_server(tmp_path: Path) -> None:
-    context = judged(documents(tmp_path / "docs"), user_daily_tokens=1)
-    account = Pages(InMemoryStore(), "", "alice")
-    await Account(account).check(context)
-    await check_file(MARKDOWN.encode(), "r.md", context, account=account)
-    with pytest.raises(DailyLimitReached):
-        await Account(account).check(context)
 
 
 @pytest.mark.parametrize(

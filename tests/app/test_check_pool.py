@@ -1,0 +1,112 @@
+"""The server checks reports from elsewhere in processes of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kit.openai_server import OpenAIServer, Received, Reply, openai_server, say
+from langgraph.store.memory import InMemoryStore
+
+from deep_research.app.server._check_pool import UserChecks
+from deep_research.core.errors import DailyLimitReached, DeepResearchError, ReportUnreadable
+from deep_research.core.settings import server_settings
+from deep_research.core.store.pages import Pages
+
+pytestmark = pytest.mark.slow
+
+REPORT = b"The light burns white [1].\n\n## Sources\n\n1. light.md\n"
+
+
+@pytest.fixture
+def stalled() -> set[str]:
+    """Words of prompts that the verifier never answers."""
+    return set()
+
+
+@pytest.fixture
+def verifier(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stalled: set[str]
+) -> Iterator[OpenAIServer]:
+    """The model of an operator with one document."""
+
+    def reply(received: Received) -> Reply:
+        if any(words in received.prompt for words in stalled):
+            return say("", ending="stall")
+        return say("I cannot tell.")
+
+    (tmp_path / "light.md").write_text("The light burns red.", "utf-8")
+    server_settings._operator.cache_clear()
+    with openai_server(reply) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("DEEP_RESEARCH_DOCS", str(tmp_path))
+        monkeypatch.setenv("DEEP_RESEARCH_DATA_DIR", str(tmp_path / "data"))
+        monkeypatch.setenv("DEEP_RESEARCH_USER_DAILY_TOKENS", "1")
+        yield server
+    server_settings._operator.cache_clear()
+
+
+def checks_of(user: str) -> UserChecks:
+    return UserChecks(user, Pages(InMemoryStore(), "", user))
+
+
+def children() -> set[int]:
+    """Ids of this process's children that check reports."""
+    found = set[int]()
+    for process in Path("/proc").glob("[0-9]*"):
+        command = (process / "cmdline").read_bytes().decode()
+        parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        if "_check_worker" in command and parent == str(os.getpid()):
+            found.add(int(process.name))
+    return found
+
+
+async def test_a_check_is_charged_to_its_user_and_errors_arrive_as_they_are(
+    verifier: OpenAIServer,
+) -> None:
+    checks = checks_of("alice")
+    with pytest.raises(ReportUnreadable, match="contains no text"):
+        await checks.read(b" ", "report.md")
+    report = await checks.read(REPORT, "report.md")
+    notices = list[str]()
+    page = await checks.check(report, "report.md", "", notices.append)
+    assert page.checked.summary == "1 statement; 1 not verified"
+    assert "The light burns white" in page.html
+    assert "reading 1 source" in notices
+    with pytest.raises(DailyLimitReached, match="alice has spent"):
+        await checks.check(report, "report.md", "", notices.append)
+    await checks_of("bob").check(report, "report.md", "", notices.append)
+
+
+@pytest.mark.fault("57")
+async def test_a_stopped_check_frees_its_process_and_a_killed_one_is_replaced(
+    verifier: OpenAIServer, stalled: set[str]
+) -> None:
+    checks = checks_of("carol")
+    # Those of other tests end on their own.
+    earlier = children()
+    report = await checks.read(REPORT, "report.md")
+    [child] = children() - earlier
+    stalled.add("burns white")
+    for kills in (False, True):
+        before = len(verifier.requests)
+        check = asyncio.create_task(checks.check(report, "report.md", "", lambda _: None))
+        async with asyncio.timeout(60):
+            while len(verifier.requests) == before:
+                await asyncio.sleep(0.01)
+        if kills:
+            os.kill(child, signal.SIGKILL)
+            with pytest.raises(DeepResearchError, match="ended unexpectedly"):
+                await check
+        else:
+            check.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await check
+            assert child in children()
+    assert await checks.read(REPORT, "report.md") == report
+    assert child not in children()
