@@ -3,27 +3,59 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
+from ...core.concurrency import slot
+from ...core.models.resolve import is_extractive
 from ...core.settings.context import Context
 from ...core.settings.installed import load_all
 from ...core.settings.server_settings import UserSettings
 from ...core.store.database import open_database
 from ...core.store.location import RunsLocation
+from ...core.store.pages import OWNER
 from ...tools.run_engines import load_engines
-from ..embed import compile_graph
+from ..embed import LeasedGraph, compile_graph
+
+_EXTRACTIVE_RUNS = 2
+"""Number of a user's runs that work at the same time if the operator has set no language model. As
+they never wait for a model, more of them would only slow down those of other users."""
+
+
+class ServedGraph(LeasedGraph):
+    """A graph of the server, which lets a user's runs wait for each other if they only compute."""
+
+    async def _leased_stream(
+        self, input: Any, config: RunnableConfig | None = None, **settings: Any
+    ) -> AsyncGenerator[Any, None]:
+        async with self._place_of(str(self._configurable(config).get(OWNER, ""))):
+            async for part in super()._leased_stream(input, config, **settings):
+                yield part
+
+    if not TYPE_CHECKING:
+        astream = wraps(LeasedGraph.astream)(_leased_stream)
+
+    def _place_of(self, user: str) -> AbstractAsyncContextManager[None]:
+        """Return what a run of the user holds while it works."""
+        schema = self.context_schema or UserSettings
+        if user and is_extractive("researcher", schema().operator):
+            return slot(f"runs without a model of {user}", _EXTRACTIVE_RUNS)
+        return nullcontext()
+
 
 load_all()
 # LangGraph names its assistants after these graph names.
-deep_research = compile_graph("orchestrated").copy(
-    {"context_schema": UserSettings, "name": "Deep research"}
+deep_research = ServedGraph.of(
+    compile_graph("orchestrated"), context_schema=UserSettings, name="Deep research"
 )
-planned_research = compile_graph("planned").copy(
-    {"context_schema": UserSettings, "name": "Planned research"}
+planned_research = ServedGraph.of(
+    compile_graph("planned"), context_schema=UserSettings, name="Planned research"
 )
 
 

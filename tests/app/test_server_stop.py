@@ -7,6 +7,7 @@ import json
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import httpx
@@ -51,10 +52,11 @@ class Clients:
         self.begun = set[str]()
         """Names of the requests of which a response, or progress, has arrived."""
 
-    async def stream(self, method: str, path: str, body: Any = None) -> None:
+    async def stream(self, method: str, path: str, body: Any = None, token: str = ALICE) -> None:
         """Read a response until the connection ends."""
+        headers = {"X-Api-Key": token}
         with suppress(httpx.TransportError):
-            async with self.web.stream(method, path, json=body) as response:
+            async with self.web.stream(method, path, json=body, headers=headers) as response:
                 assert response.status_code == 200
                 self.begun.add(path)
                 async for _ in response.aiter_raw():
@@ -96,10 +98,13 @@ async def test_open_requests_do_not_delay_the_end_and_runs_go_on_afterwards(
     (server.folder / HOLD).write_text(HELD, "utf-8")
     async with (
         server.client(ALICE) as client,
+        server.client(BOB) as other_client,
         httpx.AsyncClient(base_url=server.url, timeout=None, headers={"X-Api-Key": ALICE}) as web,
     ):
         clients = Clients(server, web)
-        first, second = await started(client), str((await client.threads.create())["thread_id"])
+        first = await started(client)
+        # Without a language model, two runs of a user work at a time.
+        second = str((await other_client.threads.create())["thread_id"])
         opened = [
             clients.stream("GET", f"/research/runs/{first}/packets"),
             clients.stream("GET", f"/threads/{first}/stream"),
@@ -107,6 +112,7 @@ async def test_open_requests_do_not_delay_the_end_and_runs_go_on_afterwards(
                 "POST",
                 f"/threads/{second}/runs/wait",
                 {"assistant_id": GRAPH, "input": said(THREE_TASKS)},
+                BOB,
             ),
             clients.upload(),
             clients.call(),
@@ -124,8 +130,9 @@ async def test_open_requests_do_not_delay_the_end_and_runs_go_on_afterwards(
         await asyncio.gather(*tasks, return_exceptions=True)
     (server.folder / HOLD).unlink()
     server.start()
-    async with server.client(ALICE) as client:
-        await until(lambda: are_finished(client))
+    for token in (ALICE, BOB):
+        async with server.client(token) as client:
+            await until(partial(are_finished, client))
     assert "Traceback" not in server.log.read_text("utf-8")
 
 
