@@ -256,6 +256,68 @@ def test_each_quote_of_a_finding_is_in_the_report_once_with_its_number() -> None
     assert report.count("Mara Ellingsen was born in Tromsø. [2]") == 1
 
 
+@pytest.mark.parametrize(
+    "request_, findings, sections",
+    [
+        (
+            "When was the light lit, and what was lit in 1844?",
+            {
+                "When was the light lit?": "The light was lit in 1844. [1]",
+                "What was lit in 1844?": "The light was lit in 1844. [1]",
+            },
+            ["The light was lit in 1844. [1]", "The light was lit in 1844. [1]"],
+        ),
+        (
+            "Summarise: the lamp, the builder, the height",
+            {
+                "the lamp (1/3)": "The lamp burned oil. [1] Craik was the builder. [1]",
+                "the builder (2/3)": "The lamp burned oil. [1] Craik was the builder. [1]",
+                "the height (3/3)": "The lamp burned oil. [1] Its height is 38 metres. [1]",
+            },
+            ["The lamp burned oil. [1]", "Craik was the builder. [1]", "Its height is 38 metres. [1]"],
+        ),
+        (
+            "Who built it? Who kept it? How tall is it? What did it burn? Who owns it?",
+            {
+                "Who built it; Who kept it": "Craik built it. [1] Moran kept it. [1]",
+                "How tall is it; What did it burn": "Moran kept it. [1] It is 38 m tall. [1]",
+                "Who owns it": "Craik built it. [1]",
+            },
+            [
+                "Craik built it. [1] Moran kept it. [1]",
+                "Moran kept it. [1] It is 38 m tall. [1]",
+                "Craik built it. [1]",
+            ],
+        ),
+    ],
+    ids=["one quote for two questions", "the same quotes for all topics", "steps of two questions"],
+)  # fmt: skip
+def test_each_part_of_a_request_has_a_section_with_a_quote_of_its_own(
+    request_: str, findings: dict[str, str], sections: list[str]
+) -> None:
+    found = tuple(TaskFinding(task, text) for task, text in findings.items())
+    report = turn("writer", Facts(request=request_, findings=found)).text
+    assert [block for block in report.split("\n\n") if not block.startswith("#")] == sections
+
+
+def test_a_step_that_joins_several_questions_learns_the_answer_to_each() -> None:
+    asked = "Who built the light? How tall is it? Who kept it? What did it burn? Who owns it?"
+    texts = ("Alan Craik built the light.\n\nThe lamp burned colza oil.\n\nThe tower is tall.",)
+    documents = (ShownDocument(1, "Skerry", "docs:skerry.md", texts=texts),)
+    steps = turn("planner", Facts(request=asked, most_steps=3), tool_names.MAKE_PLAN)
+    [first, *_] = [step["task"] for step in steps.tool_calls[0]["args"]["steps"]]
+    assert first == "Who built the light; How tall is it"
+    facts = Facts(request=asked, task=first)
+    searched = turn("researcher", facts, tool_names.RECORD_ROUND)
+    assert len(searched.tool_calls[0]["args"]["next_queries"]) == 2
+    facts = facts._replace(documents=documents, used=(("internal_search", ("built",)),))
+    learned = turn("researcher", facts, tool_names.RECORD_ROUND).tool_calls[0]["args"]["learnings"]
+    assert {fact["text"] for fact in learned} >= {
+        "Alan Craik built the light.",
+        "The tower is tall.",
+    }
+
+
 @given(FACTS, st.sampled_from([*handed_in.FORM_CLASSES]))
 def test_each_form_is_filled_in_validly_from_any_facts(facts: Facts, name: str) -> None:
     assume(facts.request.strip(" \n") or name != tool_names.MAKE_PLAN)

@@ -223,6 +223,19 @@ class Chooser:
         return best
 
 
+def best_text(part: Part, texts: Sequence[str]) -> str:
+    """Return the text with most of the words of a part, rare ones first; the first of several
+    equal ones, empty if there is none.
+    """
+    words = {text: _words_in(text) for text in texts}
+    scores = dict.fromkeys(texts, 0.0)
+    for asked in sorted(_words_in(part.text)):
+        having = [text for text in scores if asked in words[text]]
+        for text in having:
+            scores[text] += rarity(len(scores), len(having))
+    return max(scores, key=scores.__getitem__, default="")
+
+
 def _distinct_units(documents: Iterable[ShownDocument]) -> list[QuotableUnit]:
     """Return the units of the documents, each text once, except titles."""
     found: dict[str, QuotableUnit] = {}

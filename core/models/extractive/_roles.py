@@ -18,8 +18,8 @@ from ...dialogue.conversation import QUERY_CHARACTERS
 from ...evidence.citations.labels import Labels, labels_of_named
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, dates_in, tokens
 from ...records import tool_names
-from ..request import Facts, TaskFinding
-from ._choosing import Chooser
+from ..request import Facts, ShownDocument, TaskFinding
+from ._choosing import Chooser, best_text
 from ._parts import Part, split_request, title_of
 from ._units import QuotableUnit, has_pronoun
 
@@ -29,6 +29,8 @@ _TASK = re.compile(
     r"^(?P<text>.*?)\s+\((?P<position>\d+)/(?P<count>[1-9]\d*)(?:: (?P<context>.*))?\)$", re.DOTALL
 )
 """Matches a task written by `tasks_of`."""
+_JOINT = "; "
+"""Separates the parts of a request in a step that joins several."""
 _QUESTION_WORDS, _QUESTIONS_WORDS, _TOPICS_WORDS = 240, 140, 560
 """Words to quote for a single question, which may need several documents, for all of several
 questions, and for all topics of a request."""
@@ -135,7 +137,19 @@ def steps_of(facts: Facts) -> list[str]:
     """Return the texts of the parts as at most `most_steps` steps of a plan."""
     texts = [" ".join(part.text.split()) for part in parts_of(facts)]
     per_step = math.ceil(len(texts) / facts.most_steps)
-    return ["; ".join(texts[start : start + per_step]) for start in range(0, len(texts), per_step)]
+    starts = range(0, len(texts), per_step)
+    return [_JOINT.join(texts[start : start + per_step]) for start in starts]
+
+
+def parts_of_task(task: str, facts: Facts) -> list[Part]:
+    """Return the parts of the request that a task has: several if a step of the plan joins them
+    (see `steps_of`)."""
+    part = parse_task(task)
+    known = {" ".join(part.text.split()): part for part in parts_of(facts)}
+    texts = part.text.split(_JOINT)
+    if len(texts) > 1 and known.keys() >= set(texts):
+        return [known[text] for text in texts]
+    return [part]
 
 
 def parts_of(facts: Facts) -> list[Part]:
@@ -231,27 +245,29 @@ def queries_for(part: Part) -> list[str]:
     return list(dict.fromkeys(queries))
 
 
-def answer_to(facts: Facts) -> list[QuotableUnit]:
-    """Return the units that answer the task; empty if no document was found."""
-    part = parse_task(facts.task)
+def answer_to(part: Part, documents: Sequence[ShownDocument]) -> list[QuotableUnit]:
+    """Return the units of the documents that answer a part; empty if no document was found."""
     words = _QUESTION_WORDS
     if part.is_topic:
         words = _TOPICS_WORDS
     elif part.total > 1:
         words = _QUESTIONS_WORDS
-    return Chooser(facts.documents, part).choose(words // part.total)
+    return Chooser(documents, part).choose(words // part.total)
 
 
 def write_finding(facts: Facts) -> str:
     """Return the quotes that answer the task; if nothing was found, a note that names it."""
     labels = labels_of_named(facts.language)
-    quotes = laid_out(answer_to(facts), labels.source)
-    return quotes or _nothing_on([parse_task(facts.task).text], labels)
+    part = parse_task(facts.task)
+    quotes = laid_out(answer_to(part, facts.documents), labels.source)
+    return quotes or _nothing_on([part.text], labels)
 
 
 def write_report(facts: Facts) -> str:
-    """Return the findings in the order of the parts, each quote once, with notes on missing
-    answers."""
+    """Return the findings in the order of the parts, with notes on missing answers.
+
+    A quote is shown once, but each part keeps the quote that leads it.
+    """
     labels = labels_of_named(facts.language)
     findings = list(facts.findings)
     if facts.documents:
@@ -263,12 +279,10 @@ def write_report(facts: Facts) -> str:
         if finding.text:
             answers.append(_Answer(parse_task(finding.task), finding.text.split("\n\n")))
     answers.sort(key=lambda answer: answer.part.position)
-    # A quote that leads a part is shown there, even if an earlier part has it too.
-    leads = list[str]()
-    for answer in answers:
-        quotes_of_part = chain.from_iterable(map(quotes_in, answer.blocks))
-        leads.append(next(quotes_of_part, ""))
-    if not any(leads):
+    # A quote that leads a part is shown there, even if another part has it too.
+    leads_of = [_leads(answer, facts) for answer in answers]
+    leads = set(chain.from_iterable(leads_of))
+    if not leads:
         notes = dict[str, None]()
         for answer in answers:
             notes.setdefault(answer.blocks[0])
@@ -276,7 +290,7 @@ def write_report(facts: Facts) -> str:
         return f"{labels.unanswered} {' '.join(shown_notes)}"
     report = list[str]()
     quoted = set[str]()
-    for (part, blocks), lead in zip(answers, leads, strict=True):
+    for (part, blocks), own_leads in zip(answers, leads_of, strict=True):
         shown = list[str]()
         for block in blocks:
             quotes = quotes_in(block)
@@ -286,8 +300,7 @@ def write_report(facts: Facts) -> str:
                 continue
             new = list[str]()
             for quote in quotes:
-                is_elsewhere = quote in quoted or (quote in leads and quote != lead)
-                if not is_elsewhere:
+                if quote in own_leads or quote not in leads | quoted:
                     new.append(quote)
             quoted.update(new)
             shown.append(with_quotes(block, new))
@@ -304,6 +317,17 @@ class _Answer(NamedTuple):
     part: Part
     blocks: list[str]
     """The blocks of its finding, as `laid_out` made them."""
+
+
+def _leads(answer: _Answer, facts: Facts) -> list[str]:
+    """Return the quotes that lead the parts of an answer: the best for each, of which a question's
+    comes first."""
+    quotes = list(chain.from_iterable(map(quotes_in, answer.blocks)))
+    parts = parts_of_task(answer.part.text, facts)
+    if len(parts) == 1 and not answer.part.is_topic:
+        return quotes[:1]
+    leads = [best_text(part, quotes) for part in parts]
+    return list(filter(None, leads))
 
 
 def _nothing_on(names: Sequence[str], labels: Labels) -> str:

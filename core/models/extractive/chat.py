@@ -59,7 +59,7 @@ def make_plan(facts: Facts) -> ToolArguments:
     are too many."""
     parts = roles.parts_of(facts)
     texts = roles.steps_of(facts)
-    # If a step has several parts, its researcher splits it again.
+    # A step that joins several parts is split again (`parts_of_task`).
     tasks = roles.tasks_of(parts) if len(texts) == len(parts) else texts
     steps = list[dict[str, Any]]()
     for text, task in zip(texts, tasks, strict=True):
@@ -79,18 +79,23 @@ def record_round(facts: Facts) -> ToolArguments:
     One search is enough, since the search in documents follows names by itself. If no document
     answers the task, it becomes a gap.
     """
-    part = roles.parse_task(facts.task)
+    parts = roles.parts_of_task(facts.task, facts)
     if not facts.used:
-        return {"next_queries": roles.queries_for(part)[:1]}
+        return {"next_queries": [roles.queries_for(part)[0] for part in parts]}
     learned = dict[tuple[int, str], None]()
-    for unit in roles.answer_to(facts):
-        # The sentence to which its pronoun refers comes before the unit; each text is listed once.
-        for text in filter(None, (unit.meant, unit.text)):
-            learned.setdefault((unit.number, text))
-    is_known = bool(learned) or any(learning.document for learning in facts.learnings)
     gaps = list[dict[str, Any]]()
-    if not is_known:
-        gaps.append({"question": part.text, "relevance": 1.0})
+    for part in parts:
+        units = roles.answer_to(part, facts.documents)
+        for unit in units:
+            # The sentence to which its pronoun refers comes before the unit; each text is listed
+            # once.
+            for text in filter(None, (unit.meant, unit.text)):
+                learned.setdefault((unit.number, text))
+        if not units:
+            gaps.append({"question": part.text, "relevance": 1.0})
+    if any(learning.document for learning in facts.learnings):
+        gaps = []
+    is_known = not gaps
     return {
         "learnings": [{"text": text, "document": number} for number, text in learned],
         "is_complete": is_known,
