@@ -16,7 +16,7 @@ from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
 from ..core.records.research import Finding, Run, Spent, dollars, total
 from ..core.records.sources import Source
-from ..core.writing.notes import research_gaps, unanswered
+from ..core.writing.notes import research_gaps, unanswered, unused_tasks
 from ..state import ResearchState
 from ._overview import ListedRun, Overview
 from ._settings import RunName
@@ -183,8 +183,13 @@ def end_line(stored: StoredRun) -> str:
     parts = [f"{found} found, {len(read)} read, {len(report.sources)} cited"]
     if report.audit:
         parts.append(counts_line(report.audit))
-    gaps = [*research_gaps(state), *unanswered(state)]
-    parts.append(f"{counted(len(gaps), 'gap')}, named under Notes" if gaps else "no gaps")
+    gaps = [*research_gaps(state), *unanswered(state), *unused_tasks(state, report.sources)]
+    if gaps:
+        parts.append(f"{counted(len(gaps), 'gap')}, named under Notes")
+    elif state.run.status == "completed_with_gaps":
+        parts.append("with gaps, named under Notes")
+    else:
+        parts.append("no gaps")
     parts.append(f"{in_words(state.run.active_seconds)}, {spent_line(state.spending)}")
     return f"Done: {'; '.join(parts)}."
 

@@ -8,6 +8,7 @@ from typing import Literal
 from ..core.dialogue.transcripts import pending_research
 from ..core.events.blocks import ReportPackets
 from ..core.records.report import Draft, Grade
+from ..core.records.research import ON_OPEN_REQUIREMENT
 from ..core.writing.forms import Form
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
@@ -164,7 +165,7 @@ def _as_tasks(turn: Turn, update: StateUpdate, draft: Draft) -> StateUpdate:
 
     They wait as if the orchestrator's model had called for them.
     """
-    prefix = f"open-{turn.state.run.id[:8]}-{draft.rounds}"
+    prefix = f"{ON_OPEN_REQUIREMENT}{turn.state.run.id[:8]}-{draft.rounds}"
     waiting = list[tuple[str, str]]()
     for number, (_, task) in enumerate(_open_tasks(draft), 1):
         waiting.append((f"{prefix}-{number}", task))

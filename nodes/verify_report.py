@@ -15,7 +15,7 @@ from ..core.writing.basis import source_texts
 from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
-from ..core.writing.notes import asked_notes
+from ..core.writing.notes import asked_notes, unused_tasks
 from ..core.writing.report import audited_report, unchecked
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
@@ -31,6 +31,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     draft = state.draft
     assert draft is not None
     report = await asyncio.to_thread(unchecked, draft)
+    cited = report.sources
     notices = list(run.notices)
     context = turn.context
     # A quick answer has used its two model calls.
@@ -60,6 +61,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             )
             examined = await examination.examine()
             notices += examination.notices
+            cited = tuple(examined.keys.values())
             if has_no_calls_left and not is_extractive("writer", context):
                 notices.append(await asyncio.to_thread(examination.looked_up))
     asked = list[str]()
@@ -67,6 +69,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         asked += action.asked
     notices += asked_notes(asked)
     has_gaps = draft.has_gaps or bool(draft.open_grades)
+    has_gaps |= bool(await asyncio.to_thread(unused_tasks, turn.state, cited))
     status = "completed_with_gaps" if has_gaps else "completed"
     update = turn.update(status=status, notices=tuple(notices))
     spending = {**state.spending, **turn.spending}

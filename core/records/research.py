@@ -15,6 +15,9 @@ Decision = Literal["again", "research", "analyze", "report"]
 Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation"]
 Depth = Literal["quick", "standard", "deep", "auto"]
 Strategy = Literal["orchestrated", "planned"]
+ON_OPEN_REQUIREMENT = "open-"
+"""Prefix of the ids of tasks that were not requested by the orchestrator, but result from a grade
+of the draft."""
 _CENT = 0.01
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ...state import ResearchState
+from ..evidence.citations.citing import cited_numbers
+from ..evidence.memory.learned import facts_of
 from ..evidence.memory.observations import ResearchMemory
+from ..records import tool_names
 from ..records.plan import Observation
-from ..records.research import Action, Finding, Run
+from ..records.research import ON_OPEN_REQUIREMENT, Action, Finding, Run
 from ..records.sources import NotRead, Source
 
 _LISTED = 20
@@ -38,6 +41,9 @@ def report_notes(state: ResearchState) -> list[str]:
     missing = "Still open" if is_graded else "Not found"
     for gap in unanswered(state):
         notes.append(f"{missing}: {gap}")
+    if report:
+        for task in unused_tasks(state, report.sources):
+            notes.append(f"Not in the report: {task}")
     if report and report.audit and report.audit.marked:
         marked = report.audit.marked
         notes.append(f"Statements marked as not verified: {marked}. No source fully supports them.")
@@ -102,16 +108,108 @@ def unanswered(state: ResearchState) -> list[str]:
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
     """Return the open gaps of a question in order, except tasks that `research_gaps` reports."""
     of_question = [observation for observation in memory if observation.question_id == run.id]
-    explained = set[str]()
-    for finding in findings:
-        has_reason = finding.ended != "done" or finding.is_withheld or finding.failures
-        if finding.question_id == run.id and has_reason:
-            explained.add(finding.task)
+    explained = _explained_tasks(run, findings)
     missing = list[str]()
     for gap in sorted(ResearchMemory(of_question).open_gaps(), key=lambda gap: gap.order):
         if gap.text not in explained:
             missing.append(gap.text)
     return missing
+
+
+def _explained_tasks(run: Run, findings: Iterable[Finding]) -> set[str]:
+    """Return the tasks of a question that `research_gaps` reports with a reason."""
+    explained = set[str]()
+    for finding in findings:
+        has_reason = finding.ended != "done" or finding.is_withheld or finding.failures
+        if finding.question_id == run.id and has_reason:
+            explained.add(finding.task)
+    return explained
+
+
+def unused_tasks(state: ResearchState, cited: Collection[str]) -> list[str]:
+    """Return the tasks of the current question of which no sentence of the report cites a source.
+
+    `cited`: keys of the sources that the report cites. Tasks are those of researchers and the
+    searches of a typed plan, each with its follow-ups. Left out are tasks that other notes name,
+    tasks on open requirements, which are graded, and those whose results may have no source:
+    analyses, calculations, and calls of an app's tools.
+    """
+    by_topic = dict[str, list[Finding]]()
+    for finding in state.own_findings:
+        topic = finding.step.partition(".")[0] or finding.id
+        is_on_requirement = finding.id.startswith(ON_OPEN_REQUIREMENT)
+        if not finding.is_analysis and not is_on_requirement:
+            by_topic.setdefault(topic, []).append(finding)
+    for step_id in _steps_left_out(state):
+        by_topic.pop(step_id, None)
+    unused = list[list[Finding]]()
+    for findings in by_topic.values():
+        sources = set[str]()
+        for finding in findings:
+            sources |= _cited_in(state, finding)
+        may_lack_sources = not sources and any(map(_uses_other_tools, findings))
+        if sources.isdisjoint(cited) and not may_lack_sources:
+            unused.append(findings)
+    if not unused:
+        return []
+    stated = _learnings_stated(state, cited)
+    named = _tasks_named(state)
+    tasks = dict[str, None]()
+    for findings in unused:
+        learnings = set[str]()
+        for finding in findings:
+            learnings.update(learning.id for learning in state.stated_in(finding))
+        first = min(findings, key=lambda finding: len(finding.step))
+        if learnings.isdisjoint(stated) and first.task not in named:
+            tasks.setdefault(first.task)
+    return list(tasks)
+
+
+def _steps_left_out(state: ResearchState) -> list[str]:
+    """Return the ids of the analyses of a typed plan, and of the steps that were added to it."""
+    original = len(state.plan.steps) if state.plan else 0
+    steps = [step for step in state.steps if not step.parent]
+    analyses = [step.id for step in steps if not step.requires_search]
+    return analyses + [step.id for step in steps[original:]]
+
+
+def _cited_in(state: ResearchState, finding: Finding) -> set[str]:
+    """Return the keys of the sources that the text of a finding cites."""
+    keys = {number: key for key, number in state.numbers.items()}
+    return {keys[number] for number in cited_numbers(finding.numbered or "", keys)}
+
+
+def _uses_other_tools(finding: Finding) -> bool:
+    """Whether a finding may rest on results without a source: of calculations or an app's tools."""
+    return any(action.tool not in tool_names.OURS for action in finding.actions)
+
+
+def _learnings_stated(state: ResearchState, cited: Collection[str]) -> set[str]:
+    """Return the ids of the learnings whose fact one of the cited sources states.
+
+    The report may cite the source of another finding for a fact that several of them state.
+    """
+    stated = set[str]()
+    for fact in facts_of(state.own_learnings):
+        if not set(fact.sources).isdisjoint(cited):
+            stated.update(learning.id for learning in fact.learnings)
+    return stated
+
+
+def _tasks_named(state: ResearchState) -> set[str]:
+    """Return the tasks of the current question that `research_gaps` or `unanswered` names, in
+    whichever words."""
+    missing = unanswered(state)
+    named = {*missing, *_explained_tasks(state.run, state.findings.values())}
+    tasks = dict[str, str]()
+    for finding in state.own_findings:
+        # Only a finding without sources is explained by a gap that it has left.
+        if not _cited_in(state, finding):
+            tasks[finding.step or finding.id] = finding.task
+    for gap in ResearchMemory(state.own_observations).open_gaps():
+        if gap.text in missing and gap.step in tasks:
+            named.add(tasks[gap.step])
+    return named
 
 
 def not_read(state: ResearchState) -> list[NotRead]:

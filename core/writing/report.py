@@ -52,7 +52,7 @@ from ..settings.context import Context
 from ..store.pages import Pages
 from ._continuation import Continuation
 from .examination import Examined
-from .notes import not_read, report_notes, unanswered
+from .notes import not_read, report_notes, unanswered, unused_tasks
 
 
 class ReportEvents(ProseEvents):
@@ -377,7 +377,7 @@ def _audit_of(
         reprints=tuple(groups),
         judge_grade=report.grade,
         disagreements=tuple(ThreadDisputes(state).in_text(report.text)),
-        open_gaps=tuple(unanswered(state)),
+        open_gaps=(*unanswered(state), *unused_tasks(state, report.keys.values())),
         not_read=tuple(not_read(state)),
         model_calls=spent.calls,
         input_tokens=spent.input_tokens,

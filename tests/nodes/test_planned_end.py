@@ -471,6 +471,9 @@ async def test_a_gap_that_another_step_has_answered_is_closed_by_the_final_check
             "contradictions": [],
             "answered_gaps": [1 + asked.knowledge["gaps"].index("Who kept the Skerry Light?")],
         },
+        "report": lambda _: (
+            "It was lit in 1844. [1] Ada Moran kept it. [2] Tides are high. [3] [4]"
+        ),
     }
     run, state = await finished(tmp_path, rules)
     assert run.asked("record_contradictions")
