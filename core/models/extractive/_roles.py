@@ -266,7 +266,7 @@ def write_finding(facts: Facts) -> str:
 def write_report(facts: Facts) -> str:
     """Return the findings in the order of the parts, with notes on missing answers.
 
-    A quote is shown once, but each part keeps the quote that leads it.
+    A quote is shown once, unless a part would be left without one.
     """
     labels = labels_of_named(facts.language)
     findings = list(facts.findings)
@@ -279,7 +279,7 @@ def write_report(facts: Facts) -> str:
         if finding.text:
             answers.append(_Answer(parse_task(finding.task), finding.text.split("\n\n")))
     answers.sort(key=lambda answer: answer.part.position)
-    # A quote that leads a part is shown there, even if another part has it too.
+    # A quote that leads a part is shown there, even if an earlier part has it too.
     leads_of = [_leads(answer, facts) for answer in answers]
     leads = set(chain.from_iterable(leads_of))
     if not leads:
@@ -291,19 +291,17 @@ def write_report(facts: Facts) -> str:
     report = list[str]()
     quoted = set[str]()
     for (part, blocks), own_leads in zip(answers, leads_of, strict=True):
+        wanted = set[str]()
+        for quote in chain.from_iterable(map(quotes_in, blocks)):
+            if quote not in quoted and (quote in own_leads or quote not in leads):
+                wanted.add(quote)
+        if not wanted or len(own_leads) > 1:
+            wanted.update(own_leads)
+        quoted |= wanted
         shown = list[str]()
         for block in blocks:
-            quotes = quotes_in(block)
-            if not quotes:
-                # The note that nothing was found.
-                shown.append(block)
-                continue
-            new = list[str]()
-            for quote in quotes:
-                if quote in own_leads or quote not in leads | quoted:
-                    new.append(quote)
-            quoted.update(new)
-            shown.append(with_quotes(block, new))
+            # A block without quotes is the note that nothing was found.
+            shown.append(with_quotes(block, wanted) if quotes_in(block) else block)
         shown = list(filter(None, shown))
         if shown and len(answers) > 1:
             report.append(f"## {part.text[:1].upper()}{part.text[1:].rstrip('.')}")
@@ -320,12 +318,9 @@ class _Answer(NamedTuple):
 
 
 def _leads(answer: _Answer, facts: Facts) -> list[str]:
-    """Return the quotes that lead the parts of an answer: the best for each, of which a question's
-    comes first."""
+    """Return the quotes that lead the parts of an answer, the best for each."""
     quotes = list(chain.from_iterable(map(quotes_in, answer.blocks)))
     parts = parts_of_task(answer.part.text, facts)
-    if len(parts) == 1 and not answer.part.is_topic:
-        return quotes[:1]
     leads = [best_text(part, quotes) for part in parts]
     return list(filter(None, leads))
 
