@@ -85,7 +85,7 @@ async def _audited(
     await load_verifier(context)
     say(f"Checking with {profile_of('verifier', context).name} …")
     check = await begin_check(
-        without_marks(report.text),
+        without_marks(report.checked_text),
         report.keys,
         stored.state.sources,
         texts_at_hand(texts),

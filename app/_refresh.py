@@ -171,7 +171,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
         read = [text for text in stored_texts[key] if text.content_hash == source.content_hash]
         before[key] = read or list(stored_texts[key])
     say(f"reading again: {counted(len(sources), 'source')}")
-    report_text = settle_fences(without_marks(report.text))
+    report_text = settle_fences(without_marks(report.checked_text))
     read_sources = current_texts(context, run)
     check = await begin_check(
         report_text, report.keys, sources, read_sources, run, context, stored.asked

@@ -21,12 +21,13 @@ from ..core.errors import failure_of, log_failure
 from ..core.events.blocks import ResearcherPackets, StepPackets
 from ..core.events.log import Emitter
 from ..core.events.packets import Placement
+from ..core.evidence.citations.labels import labels
 from ..core.models.resolve import settings_of
 from ..core.records.plan import StepTask
 from ..core.records.research import Action, Task
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
-from ..core.writing.report import Delivery, unchecked
+from ..core.writing.report import Delivery, unchecked, with_house_words
 from ..nodes.researcher.write_finding import keep_excerpts
 from ..nodes.step_turn import close_step, emit_end
 from ..state import BranchUpdate, ResearcherState, ResearchState, StateUpdate, StepState
@@ -112,6 +113,7 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
         update={"notices": (*run.notices, notice), "status": "completed_with_gaps"}
     )
     report = await asyncio.to_thread(unchecked, draft)
+    report = with_house_words(report, draft, labels(run.language_code))
     state = replace(state, run=run, report=report)
     delivery = Delivery(
         state, settings_of(get_runtime(Context)), Pages.of_node(get_store(), run.id)

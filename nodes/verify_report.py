@@ -6,6 +6,7 @@ import asyncio
 
 from ..core.accounts.ledger import FinishedRuns
 from ..core.dialogue.conversation import Conversation
+from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import title_line
 from ..core.library.earlier import EarlierPages
 from ..core.models.resolve import is_extractive, model_names
@@ -16,7 +17,7 @@ from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.notes import asked_notes, unused_tasks
-from ..core.writing.report import audited_report, unchecked
+from ..core.writing.report import audited_report, unchecked, with_house_words
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -78,7 +79,8 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         report = await asyncio.to_thread(
             audited_report, turn.state, examined, texts, filler.failures
         )
-        turn.apply(report=report)
+    report = with_house_words(report, draft, labels(run.language_code))
+    turn.apply(report=report)
     delivery = turn.delivery
     turn.emit(*delivery.end_packets(was_checked=was_checked))
     finished = FinishedRuns.like(turn.pages, turn.state.run, model_names(context))

@@ -99,6 +99,11 @@ class Draft(CitingText):
     """Ids of the findings that it was written from."""
     title: str = ""
     """The title that the model wrote above its text; empty if it wrote none."""
+    foreword: str = ""
+    """Words of the publisher above the report, such as a disclaimer: plain text, which is shown as
+    theirs and not checked."""
+    afterword: str = ""
+    """The same, below the report."""
 
     @property
     def words(self) -> int:
@@ -304,3 +309,14 @@ class Report(CitingText):
     """Statistics on it and its run; None if not checked."""
     grades: tuple[Grade, ...] = ()
     """Grades of the checklist items, as of the last draft; empty if there is no checklist."""
+    house_words: tuple[str, ...] = ()
+    """The parts of its text that are the publisher's own words, as they stand there: foreword and
+    afterword of the draft."""
+
+    @property
+    def checked_text(self) -> str:
+        """Its text without the publisher's own words."""
+        text = self.text
+        for block in self.house_words:
+            text = text.removeprefix(block).removesuffix(block)
+        return text.strip("\n") if self.house_words else text

@@ -30,8 +30,9 @@ from ..evidence.citations.citing import (
     by_number,
     without_unknown,
 )
-from ..evidence.citations.labels import labels
+from ..evidence.citations.labels import Labels, labels
 from ..evidence.citations.rendering import (
+    house_block,
     plain_citations,
     title_line,
     title_words,
@@ -288,6 +289,22 @@ def unchecked(draft: Draft) -> Report:
     )
 
 
+def with_house_words(report: Report, draft: Draft, words: Labels) -> Report:
+    """Return the report with the draft's foreword above its text, and the afterword below."""
+    above = house_block(draft.foreword, words)
+    below = house_block(draft.afterword, words)
+    if not above and not below:
+        return report
+    offset = len(f"{above}\n\n") if above else 0
+    return report.model_copy(
+        update={
+            "text": "\n\n".join(filter(None, (above, report.text, below))),
+            "claims": _moved(report.claims, -offset),
+            "house_words": tuple(filter(None, (above, below))),
+        }
+    )
+
+
 def audited_report(
     state: ResearchState,
     examined: Examined,
@@ -389,7 +406,10 @@ def _audit_of(
 
 
 def _moved(claims: Iterable[ClaimCheck], size: int) -> tuple[ClaimCheck, ...]:
-    """Return the claims behind the first `size` characters of a text, for the text without them."""
+    """Return the claims behind the first `size` characters of a text, for the text without them.
+
+    A negative size is the number of characters that are put in front of the text.
+    """
     moved = list[ClaimCheck]()
     for claim in claims:
         if claim.start >= size:

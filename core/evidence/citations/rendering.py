@@ -342,6 +342,18 @@ def write_document(
     return "\n\n".join(filter(None, blocks))
 
 
+def house_block(words: str, labels: Labels) -> str:
+    """Return the publisher's own words, plain text, as a Markdown quotation that says whose they
+    are; empty if there are none."""
+    lines = list[str]()
+    for line in words.strip().splitlines():
+        lines.append(f"> {plain_line(line)}".rstrip())
+    if not lines:
+        return ""
+    first = lines[0].removeprefix("> ")
+    return "\n".join([f"> **{labels.house_words}:** {first}", *lines[1:]])
+
+
 def comparison_table(
     disputes: Sequence[Dispute],
     labels: Labels,
@@ -399,7 +411,7 @@ def warning_above(report: Report, labels: Labels, *, was_researched: bool) -> st
         return ""
     if not was_researched:
         return labels.no_source
-    if is_refusal(report.text):
+    if is_refusal(report.checked_text):
         return ""
     return labels.no_citation
 
