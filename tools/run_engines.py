@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
@@ -39,8 +38,6 @@ _REST_SECONDS = 60.0
 """Seconds for which an engine rests after it blocked a query; doubled with each repetition."""
 _FREE = ("duckduckgo", "wikipedia", "arxiv")
 """Engines that need no key; by default, each is the fallback of the one before."""
-_OPTIONAL = {"arxiv": "arxiv"}
-"""By engine: a package that may be missing; without it, the engine is not used as a fallback."""
 
 
 def _built_in() -> dict[str, Callable[[Context], SearchEngine]]:
@@ -236,11 +233,7 @@ def fallback_engines(context: Context) -> tuple[SearchEngine, ...]:
     engines."""
     if context.engines is not None or _default(context) != _FREE[:1]:
         return ()
-    fallbacks: list[SearchEngine] = []
-    for name in _FREE[1:]:
-        if name not in _OPTIONAL or find_spec(_OPTIONAL[name]):
-            fallbacks.append(_BUILT_IN[name](context))
-    return tuple(fallbacks)
+    return tuple(_BUILT_IN[name](context) for name in _FREE[1:])
 
 
 def other_engines(context: Context) -> list[SearchEngine]:

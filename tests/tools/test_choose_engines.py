@@ -69,8 +69,6 @@ def test_engines_stand_in_where_nobody_named_any_and_a_key_that_comes_later_is_u
     assert names(Context(engines=("duckduckgo",))) == ["duckduckgo"]
     assert names(Context().within(Scope(engines=("duckduckgo",)))) == ["duckduckgo"]
     assert names(Context(docs=(Path("papers"),))) == []
-    monkeypatch.setitem(sys.modules, "arxiv", None)
-    assert names(Context()) == free[:2]
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
     assert names(Context()) == names(Context().within(began)) == ["tavily"]
 

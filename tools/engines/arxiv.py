@@ -6,12 +6,10 @@ import io
 import os
 import zlib
 from collections.abc import Iterable
-from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
 from ...core.concurrency import in_thread
-from ...core.errors import SearchRefused
 from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, Slices
 from ...core.settings.context import Context
 from ...core.settings.network import usable_proxy
@@ -32,15 +30,7 @@ class Arxiv:
     parallel, gap = 1, 3.0
 
     def __init__(self, context: Context, address: str = "") -> None:
-        """`address`: the query API's URL, instead of the environment variable's.
-
-        Raises `SearchRefused` if the package is missing.
-        """
-        if not find_spec("arxiv"):
-            raise SearchRefused(
-                'Searching arXiv needs a package that is not installed: pip install ".[arxiv]" '
-                "in the checkout of deep_research."
-            )
+        """`address`: the query API's URL, instead of the environment variable's."""
         self._seconds = context.limits.search_seconds
         self._address = address or os.environ.get("ARXIV_URL") or _ADDRESS
 
