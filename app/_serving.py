@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..core.errors import ExtraMissing
+from ..core.errors import ExtraMissing, how_to_install
 from ..core.records.research import Strategy
 from ..core.settings.context import Context
 from ..core.settings.server_settings import SharedDocuments
@@ -35,8 +35,7 @@ def run_mcp(given: Mapping[str, Any]) -> int:
         import mcp.server  # noqa: F401
     except ImportError:
         raise ExtraMissing(
-            'The MCP server needs a package that is not installed: run pip install ".[mcp]" in the '
-            "checkout of deep_research."
+            f"The MCP server needs a package that is not installed: {how_to_install('mcp')}."
         ) from None
 
     async def serve() -> None:

@@ -113,6 +113,14 @@ class ExtraMissing(UserMistake):
     """A required package or system library is not installed."""
 
 
+def how_to_install(extra: str) -> str:
+    """Return how to install an extra, as the end of a message."""
+    return (
+        f"make install EXTRAS={extra} in the checkout of deep_research, or "
+        f'pip install -e ".[{extra}]" there'
+    )
+
+
 class WindowTooSmall(UserMistake):
     """The model's window is below `min_window`."""
 

@@ -24,7 +24,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..core.concurrency import in_thread
-from ..core.errors import ExtraMissing, UnknownSetting, log_failure
+from ..core.errors import ExtraMissing, UnknownSetting, how_to_install, log_failure
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.records import tool_names
@@ -148,8 +148,7 @@ def _client(name: str, connection: Mapping[str, Any]) -> Any:
         from langchain_mcp_adapters.client import MultiServerMCPClient
     except ImportError:
         raise ExtraMissing(
-            'MCP servers need a package that is not installed: pip install ".[mcp]" in the '
-            "checkout of deep_research."
+            f"MCP servers need a package that is not installed: {how_to_install('mcp')}."
         ) from None
     transport = "stdio" if "command" in connection else "streamable_http"
     settings: Any = {"transport": transport, **connection}

@@ -11,7 +11,7 @@ import lxml.html
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from ...core.errors import ExtraMissing
+from ...core.errors import ExtraMissing, how_to_install
 from ...core.evidence.citations.labels import Labels, is_right_to_left, labels
 from ...core.evidence.citations.rendering import (
     link_to,
@@ -151,9 +151,7 @@ def check_pdf() -> None:
         import weasyprint  # noqa: F401
         from weasyprint.urls import URLFetcher  # noqa: F401
     except ImportError:
-        raise ExtraMissing(
-            '--format pdf needs WeasyPrint: pip install ".[pdf]" in the checkout of deep_research.'
-        ) from None
+        raise ExtraMissing(f"--format pdf needs WeasyPrint: {how_to_install('pdf')}.") from None
     except OSError:
         raise ExtraMissing(
             "--format pdf needs the library Pango 1.44 or newer (Debian, Ubuntu: apt install "

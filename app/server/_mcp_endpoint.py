@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from ...core.dialogue.conversation import check_question
-from ...core.errors import RunFailed, UserMistake
+from ...core.errors import RunFailed, UserMistake, how_to_install
 from ...core.records.research import Strategy
 from ...core.settings.context import Context
 from ...core.settings.server_settings import SharedDocuments, UserSettings
@@ -63,7 +63,7 @@ class Sessions:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request that has passed `Guard`."""
         if self._manager is None:
-            words = 'MCP needs a package that is not installed: run pip install ".[mcp]".'
+            words = f"MCP needs a package that is not installed: {how_to_install('mcp')}."
             await JSONResponse({"detail": words}, status_code=404)(scope, receive, send)
             return
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser

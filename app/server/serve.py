@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
-from ...core.errors import ExtraMissing, UnknownSetting
+from ...core.errors import ExtraMissing, UnknownSetting, how_to_install
 from ...core.events.tracing import traced_to, tracing_notices
 from ...core.library.library import Library
 from ...core.models.resolve import quotes_only
@@ -68,8 +68,7 @@ def serve(
         from langgraph_api.cli import run_server
     except ImportError:
         raise ExtraMissing(
-            '`serve` needs LangGraph\'s server: pip install ".[serve]" in the checkout of '
-            "deep_research."
+            f"`serve` needs LangGraph's server: {how_to_install('serve')}."
         ) from None
     _set_environment({**given, "docs": docs, "data_dir": folder})
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

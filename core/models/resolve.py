@@ -23,6 +23,7 @@ from ..errors import (
     UnknownModel,
     UnknownSetting,
     WindowTooSmall,
+    how_to_install,
     log_failure,
 )
 from ..records.research import Spent
@@ -226,8 +227,8 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
     except ImportError as error:
         raise UnknownModel(
             f"The {role}'s model {name!r} (setting models): the provider {provider!r} needs "
-            'LangChain, which is not installed: pip install ".[providers]" in the checkout of '
-            f"deep_research; for an OpenAI-compatible server, write 'openai:{name}'."
+            f"LangChain, which is not installed: {how_to_install('providers')}; for an "
+            f"OpenAI-compatible server, write 'openai:{name}'."
         ) from error
     try:
         made = init_chat_model(model, model_provider=provider)

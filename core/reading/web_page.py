@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ..concurrency import Threads, in_thread, slot
+from ..errors import how_to_install
 from ..settings.context import Context
 from ..settings.limits import Limits
 from ._fetch import Fetched, Fetcher, Resolver
@@ -41,9 +42,8 @@ _CODES: dict[str, RefusalCode] = {
 reasons."""
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 _NOT_INSTALLED = (
-    "its scripts need the extra 'browser': pip install \".[browser]\" in the checkout of "
-    "deep_research, and Chromium (Debian: apt install chromium; elsewhere: playwright install "
-    "chromium; setting browser)"
+    f"its scripts need the extra 'browser': {how_to_install('browser')}, and Chromium (Debian: "
+    "apt install chromium; elsewhere: playwright install chromium; setting browser)"
 )
 _NO_SANDBOX = (
     "Chromium's sandbox does not work here (as for root, and in some containers): run as another "

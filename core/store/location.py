@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import DatabaseUnusable, ExtraMissing
+from ..errors import DatabaseUnusable, ExtraMissing, how_to_install
 from ..settings.limits import DATABASE
 from ._holder import Holder
 from ._packing import DAMAGED, is_intact, store_prefix, unpacked
@@ -229,7 +229,7 @@ def import_postgres() -> None:
     except ImportError as error:
         raise ExtraMissing(
             f"{DATABASE} names a PostgreSQL database, which needs psycopg: "
-            'pip install ".[postgres]" in the checkout of deep_research.'
+            f"{how_to_install('postgres')}."
         ) from error
 
 

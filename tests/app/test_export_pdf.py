@@ -49,7 +49,7 @@ def test_rendering_a_pdf_sends_no_request(caplog: pytest.LogCaptureFixture) -> N
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (ImportError("no"), 'pip install ".[pdf]"'),
+        (ImportError("no"), "make install EXTRAS=pdf"),
         (OSError("cannot load library 'libpango'"), "needs the library Pango"),
     ],
 )

@@ -20,7 +20,10 @@ QUESTION = "When was the Skerry Light lit, and who kept it?"
 TRADE = "The board of trade met in Tralee, and paid for the granite of the tower."
 LIGHT = "The Skerry Light was lit in 1844. It stands 38 metres tall."
 KEEPER = "Ada Moran kept the Skerry Light from 1901 to 1932."
-INSTALL = 'recognising text needs RapidOCR: pip install ".[ocr]" in the checkout of deep_research'
+INSTALL = (
+    "recognising text needs RapidOCR: make install EXTRAS=ocr in the checkout of deep_research, "
+    'or pip install -e ".[ocr]" there'
+)
 LIMIT = ("--limit", "parse_seconds=60")
 SHORT = 330
 """Height of a page in pixels that holds these texts; blank paper is searched for text, too."""

@@ -34,8 +34,12 @@ def test_extras_are_named_as_they_can_be_installed_and_exist() -> None:
     ]
     text = "\n".join(page.read_text("utf-8") for page in PAGES)
     assert "deep-research[" not in text
-    named = set(re.findall(r'pip install "\.\[(\w+)\]"', text))
+    lists = re.findall(r"EXTRAS=([\w,]+)", text)
+    lists += re.findall(r'pip install -e "\.\[([\w,]+)\]"', text)
+    named = {name for listed in lists for name in listed.split(",")}
     assert named and named <= set(extras)
+    # Without -e, a copy would take the place of the checkout.
+    assert 'pip install ".[' not in text
 
 
 def test_commands_of_the_docs_exist_with_their_options() -> None:

@@ -73,7 +73,7 @@ def no_browsers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("settings", "is_missing", "words"),
     [
-        ({}, True, 'pip install ".[browser]"'),
+        ({}, True, "make install EXTRAS=browser"),
         ({"browser": "no-such-chromium"}, False, "apt install chromium"),
         ({"browser": "off"}, False, "only 0 characters"),
     ],

@@ -15,6 +15,7 @@ from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...errors import how_to_install
 from ...evidence.text.sentences import PAGE_END
 from ._layout import Line, in_order
 from ._parse_text import first_line
@@ -44,9 +45,7 @@ _UNSURE, _UNREAD = 0.85, 0.5
 read."""
 _SMALLEST_PICTURE = 100
 """Minimum pixels of the shorter side for a picture to be searched for text."""
-_NOT_INSTALLED = (
-    'recognising text needs RapidOCR: pip install ".[ocr]" in the checkout of deep_research'
-)
+_NOT_INSTALLED = f"recognising text needs RapidOCR: {how_to_install('ocr')}"
 
 
 class Recogniser:
