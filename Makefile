@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-newest check format docs bench lock clean install install-dev
-export PYTHON
+export PYTHON EXTRAS
 # Tests start hundreds of commands; without bytecode files each of them would compile everything again.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -16,6 +16,9 @@ help: ## List the targets
 
 demo: install ## Show a run on example documents: no key, no network
 	@.venv/bin/deep-research demo
+
+install: ## Install into .venv, which the other targets do by themselves; with extras that then stay: make install EXTRAS=ocr,pdf
+	@sh .ci/venv requirements.lock
 
 BYTECODE = .venv/bin/python -m compileall -q -x '/\.' .
 
@@ -57,9 +60,6 @@ lock: ## Refresh the lock files (needs uv)
 clean: ## Remove .venv, builds and caches
 	@rm -rf .venv .venv-newest .typing build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -type d -name __pycache__ -prune -exec rm -rf {} +
-
-install:
-	@sh .ci/venv requirements.lock
 
 install-dev:
 	@sh .ci/venv requirements-dev.lock

@@ -76,5 +76,79 @@ def test_make_alone_lists_the_targets(copy: Path) -> None:
     result = make(copy)
     listed = [line.split()[0] for line in result.stdout.splitlines()]
     tests = ["test", "test-all", "test-newest"]
-    assert listed == ["help", "demo", *tests, "check", "format", "docs", "bench", "lock", "clean"]
+    rest = ["check", "format", "docs", "bench", "lock", "clean"]
+    assert listed == ["help", "demo", "install", *tests, *rest]
     assert result.stderr == ""
+
+
+PIP = """#!/bin/sh
+case "$*" in
+    *"pip install --disable-pip-version-check"*)
+        echo "$*" >>"{log}"
+        echo "Collecting something==1.0"
+        echo "Installing collected packages: something"
+        ;;
+    *) exec "{python}" "$@" ;;
+esac
+"""
+"""An interpreter that records what pip is asked to install."""
+
+
+@pytest.fixture
+def installed(copy: Path) -> Path:
+    """The log of what pip is asked to install in the copy, which has a .venv."""
+    log = copy / "installed.txt"
+    (copy / ".venv" / "bin").mkdir(parents=True)
+    (copy / ".venv" / "bin" / "activate").write_text(f'VIRTUAL_ENV="{copy}/.venv"\n')
+    python = copy / ".venv" / "bin" / "python"
+    python.write_text(PIP.format(log=log, python=sys.executable))
+    python.chmod(0o755)
+    return log
+
+
+def asked(log: Path) -> list[str]:
+    """What pip was asked to install since the last time."""
+    lines = log.read_text("utf-8").splitlines() if log.exists() else []
+    log.unlink(missing_ok=True)
+    return [line.partition("--progress-bar off ")[2] for line in lines]
+
+
+LOCK = "--require-hashes --no-deps -r requirements.lock"
+OURS = "--no-build-isolation --no-deps --editable ."
+
+
+def test_an_installation_says_each_step_and_is_made_once(copy: Path, installed: Path) -> None:
+    result = make(copy, "install")
+    assert result.stdout.splitlines() == [
+        "Installing the packages of requirements.lock into .venv: one or two minutes ...",
+        "  all fetched (1); unpacking ...",
+        "Installing Deep Research itself ...",
+        "  all fetched (1); unpacking ...",
+    ]
+    assert asked(installed) == [LOCK, OURS]
+    assert (make(copy, "install").stdout, asked(installed)) == ("", [])
+
+
+def test_extras_stay_with_the_next_installations(copy: Path, installed: Path) -> None:
+    result = make(copy, "install", "EXTRAS=pdf, charts")
+    assert "Installing the extras charts,pdf ..." in result.stdout.splitlines()
+    extras = copy / ".venv" / "extras"
+    assert extras.read_text("utf-8") == "charts,pdf\n"
+    assert asked(installed)[:2] == [LOCK, OURS]
+    assert (make(copy, "install").stdout, asked(installed)) == ("", [])
+
+    result = make(copy, "install", "EXTRAS=mcp")
+    assert "Installing the extras charts,mcp,pdf ..." in result.stdout.splitlines()
+    assert asked(installed) == [], "this interpreter has the packages of all extras"
+
+    with (copy / "setup.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert "Installing the extras charts,mcp,pdf ..." in make(copy, "install").stdout
+    assert asked(installed) == [LOCK, OURS]
+
+
+def test_an_unknown_extra_is_refused_with_those_that_exist(copy: Path) -> None:
+    result = make(copy, "install", "EXTRAS=pdf,pfd")
+    [line] = [line for line in result.stderr.splitlines() if not line.startswith("make:")]
+    assert line.startswith("EXTRAS: there is no extra pfd; choose from browser,")
+    assert "ocr" in line and "dev" not in line and not (copy / ".venv").exists()
