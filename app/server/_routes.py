@@ -41,6 +41,7 @@ from ...core.settings.context import Context
 from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import source_texts
+from ...core.writing.notes import open_points
 from ...state import ResearchState
 from ..exports.formats import FORMATS, export_formats
 from ..runs import RunBook, StoredRun
@@ -326,7 +327,6 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
             }
         )
     spent = total(state.spending)
-    audit = state.report.audit if state.report else None
     data = {
         "thread": stored.thread,
         "name": stored.name,
@@ -355,7 +355,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "has_report": state.report is not None,
         "sources": _sources(state),
         "checked": stored.checked,
-        "open_gaps": list(audit.open_gaps) if audit else [],
+        "open_gaps": open_points(state),
         "messages": messages,
     }
     return clean_nested(data)

@@ -41,9 +41,8 @@ def report_notes(state: ResearchState) -> list[str]:
     missing = "Still open" if is_graded else "Not found"
     for gap in unanswered(state):
         notes.append(f"{missing}: {gap}")
-    if report:
-        for task in unused_tasks(state, report.sources):
-            notes.append(f"Not in the report: {task}")
+    for task in tasks_left_out(state):
+        notes.append(f"Not in the report: {task}")
     if report and report.audit and report.audit.marked:
         marked = report.audit.marked
         notes.append(f"Statements marked as not verified: {marked}. No source fully supports them.")
@@ -124,6 +123,26 @@ def _explained_tasks(run: Run, findings: Iterable[Finding]) -> set[str]:
         if finding.question_id == run.id and has_reason:
             explained.add(finding.task)
     return explained
+
+
+def tasks_left_out(state: ResearchState) -> list[str]:
+    """Return the tasks of which the finished report has no sentence (see `unused_tasks`).
+
+    Runs of earlier versions, which did not look for them, have ended without gaps.
+    """
+    if not state.report or state.run.status == "completed":
+        return []
+    return unused_tasks(state, state.report.sources)
+
+
+def open_points(state: ResearchState) -> list[str]:
+    """Return what the finished report leaves open; empty if there is no report."""
+    report = state.report
+    if report is None:
+        return []
+    if report.audit:
+        return list(report.audit.open_gaps)
+    return [*unanswered(state), *tasks_left_out(state)]
 
 
 def unused_tasks(state: ResearchState, cited: Collection[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from kit.runs import REPORT, answered, research, search
 from deep_research.core.records.plan import Learning, PlanStep
 from deep_research.core.records.research import NO_RUN, Action, Finding, Plan
 from deep_research.core.records.sources import Source
-from deep_research.core.writing.notes import report_notes, unused_tasks
+from deep_research.core.writing.notes import open_points, report_notes, unused_tasks
 from deep_research.state import ResearchState
 
 KEYS = ("docs:light.md", "docs:quay.md", "docs:ferry.md")
@@ -139,3 +140,6 @@ async def test_a_step_of_a_typed_plan_that_the_writer_leaves_out_is_named_and_th
     _, state = await finished(tmp_path, rules, verify=verify)
     assert state.report and state.run.status == "completed_with_gaps"
     assert "Not in the report: Ada Moran" in report_notes(state)
+    assert open_points(state) == ["Ada Moran"]
+    earlier = replace(state, run=state.run.model_copy(update={"status": "completed"}))
+    assert "Not in the report: Ada Moran" not in report_notes(earlier)
