@@ -21,7 +21,9 @@ from kit.docs import ROOT
 from kit.engines import Answer, serving
 from kit.server import WATCH, Server
 
+from deep_research.core.records.report import Draft
 from deep_research.core.settings.context import Context
+from deep_research.state import ResearchState, StateUpdate
 from deep_research.tools.engine import Found
 
 _BLOCKS = re.compile(r"^```(?:py|jinja)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -118,6 +120,25 @@ def test_a_node_between_the_report_and_its_check_has_the_turn_between_theirs(
         assert (after, dict(turns)["stop"]) == ([report + 1, report + 2], report + 2)
     last = {packet["type"]: packet["placement"]["turn_index"] for packet in unchecked}
     assert last["stop"] == last["activity"] == last["message_start"] + 1
+
+
+async def test_the_disclaimers_that_are_shown_stay_apart_from_the_text_of_the_draft() -> None:
+    written = Draft(
+        text="Lit in 1844. [1]",
+        sources=("a",),
+        numbers=(1,),
+        streamed="",
+        streamed_sources=(),
+        removed_markers=0,
+        has_gaps=False,
+    )
+    for page in ("CONTRIBUTING.md", "docs/guides/extending.md"):
+        blocks = _BLOCKS.findall((ROOT / page).read_text("utf-8"))
+        [shown] = [code for code in blocks if "def add_disclaimer" in code]
+        names: dict[str, Any] = {"ResearchState": ResearchState, "StateUpdate": StateUpdate}
+        exec(compile(f"from __future__ import annotations\n{shown}", page, "exec"), names)
+        draft = (await names["add_disclaimer"](ResearchState(draft=written)))["draft"]
+        assert draft.text == written.text and "no legal advice" in draft.afterword
 
 
 RIS = "TY  - ELEC\nTI  - Skerry Light\nDA  - \nUR  - "

@@ -21,6 +21,7 @@ SOURCES = {
     key: Source(key=key, title=key, location=key, address=key, kind="document", number=number)
     for number, key in enumerate(KEYS, 1)
 }
+KEPT_BY = "Who kept the light?"
 RUN = NO_RUN.model_copy(update={"id": "question"})
 
 
@@ -89,39 +90,30 @@ def test_a_step_counts_with_its_follow_ups_and_a_step_added_later_does_not_count
 
 
 @pytest.mark.fault("69")
+@pytest.mark.parametrize(
+    "written, status, left_out",
+    [
+        ("The Skerry Light was lit in 1844. [1]", "completed_with_gaps", (KEPT_BY,)),
+        ("It was lit in 1844. [1] Ada Moran kept it from 1901 to 1932. [2]", "completed", ()),
+    ],
+)
 async def test_a_topic_of_a_researcher_that_the_writer_leaves_out_is_named_and_the_status_says_so(
-    tmp_path: Path,
+    tmp_path: Path, written: str, status: str, left_out: tuple[str, ...]
 ) -> None:
-    keeper = "Who kept the light?"
     _, state = await answered(
         tmp_path,
-        orchestrator=[research("When was it lit?", keeper), REPORT],
+        orchestrator=[research("When was it lit?", KEPT_BY), REPORT],
         researcher={
             "When was": [search("Skerry Light"), REPORT, "It was lit in 1844. [1]"],
-            keeper: [search("Ada Moran"), REPORT, "Ada Moran kept it from 1901 to 1932. [1]"],
+            KEPT_BY: [search("Ada Moran"), REPORT, "Ada Moran kept it from 1901 to 1932. [1]"],
         },
-        writer=["The Skerry Light was lit in 1844. [1]"],
+        writer=[written],
     )
     assert state.report and state.report.audit
-    assert state.run.status == "completed_with_gaps"
-    assert state.report.audit.open_gaps == (keeper,)
-    assert f"Not in the report: {keeper}" in report_notes(state)
-    assert f"Not in the report: {keeper}" in state.messages[-1].text
-
-
-async def test_a_report_on_all_topics_has_no_gaps(tmp_path: Path) -> None:
-    keeper = "Who kept the light?"
-    _, state = await answered(
-        tmp_path,
-        orchestrator=[research("When was it lit?", keeper), REPORT],
-        researcher={
-            "When was": [search("Skerry Light"), REPORT, "It was lit in 1844. [1]"],
-            keeper: [search("Ada Moran"), REPORT, "Ada Moran kept it from 1901 to 1932. [1]"],
-        },
-        writer=["It was lit in 1844. [1] Ada Moran kept it from 1901 to 1932. [2]"],
-    )
-    assert state.report and state.report.audit
-    assert (state.run.status, state.report.audit.open_gaps) == ("completed", ())
+    assert (state.run.status, state.report.audit.open_gaps) == (status, left_out)
+    notes = [note for note in report_notes(state) if note.startswith("Not in the report")]
+    assert notes == [f"Not in the report: {task}" for task in left_out]
+    assert all(note in state.messages[-1].text for note in notes)
 
 
 @pytest.mark.fault("69")
