@@ -41,8 +41,10 @@ def report_notes(state: ResearchState) -> list[str]:
     missing = "Still open" if is_graded else "Not found"
     for gap in unanswered(state):
         notes.append(f"{missing}: {gap}")
-    for task in tasks_left_out(state):
-        notes.append(f"Not in the report: {task}")
+    not_researched = steps_not_researched(state)
+    for part in left_out(state):
+        reason = "Not researched" if part in not_researched else "Not in the report"
+        notes.append(f"{reason}: {part}")
     if report and report.audit and report.audit.marked:
         marked = report.audit.marked
         notes.append(f"Statements marked as not verified: {marked}. No source fully supports them.")
@@ -125,14 +127,20 @@ def _explained_tasks(run: Run, findings: Iterable[Finding]) -> set[str]:
     return explained
 
 
-def tasks_left_out(state: ResearchState) -> list[str]:
-    """Return the tasks of which the finished report has no sentence (see `unused_tasks`).
+def left_out(state: ResearchState) -> list[str]:
+    """Return the parts of the question that the finished report leaves out (see `parts_left_out`).
 
     Runs of earlier versions, which did not look for them, have ended without gaps.
     """
     if not state.report or state.run.status == "completed":
         return []
-    return unused_tasks(state, state.report.sources)
+    return parts_left_out(state, state.report.sources)
+
+
+def parts_left_out(state: ResearchState, cited: Collection[str]) -> list[str]:
+    """Return the steps of the plan that nobody researched, and the tasks that the report does not
+    use; `cited` as in `unused_tasks`."""
+    return [*steps_not_researched(state), *unused_tasks(state, cited)]
 
 
 def open_points(state: ResearchState) -> list[str]:
@@ -142,7 +150,28 @@ def open_points(state: ResearchState) -> list[str]:
         return []
     if report.audit:
         return list(report.audit.open_gaps)
-    return [*unanswered(state), *tasks_left_out(state)]
+    return [*unanswered(state), *left_out(state)]
+
+
+def steps_not_researched(state: ResearchState) -> list[str]:
+    """Return the steps of the orchestrator's plan that no task researched.
+
+    This is only known if each task is a step in the plan's words; a graded checklist is preferred.
+    A typed plan gives the reason for each step that was skipped.
+    """
+    is_typed = bool(state.steps)
+    is_graded = bool(state.draft and state.draft.grades)
+    if state.plan is None or is_typed or is_graded:
+        return []
+    tasks = set[str]()
+    for finding in state.own_findings:
+        if not finding.is_analysis:
+            tasks.add(finding.task)
+    steps = [" ".join(step.split()) for step in state.plan.steps]
+    if not tasks or not tasks.issubset(steps):
+        return []
+    missing = unanswered(state)
+    return [step for step in steps if step not in tasks and step not in missing]
 
 
 def unused_tasks(state: ResearchState, cited: Collection[str]) -> list[str]:

@@ -53,7 +53,7 @@ from ..settings.context import Context
 from ..store.pages import Pages
 from ._continuation import Continuation
 from .examination import Examined
-from .notes import not_read, report_notes, unanswered, unused_tasks
+from .notes import not_read, parts_left_out, report_notes, unanswered
 
 
 class ReportEvents(ProseEvents):
@@ -394,7 +394,7 @@ def _audit_of(
         reprints=tuple(groups),
         judge_grade=report.grade,
         disagreements=tuple(ThreadDisputes(state).in_text(report.text)),
-        open_gaps=(*unanswered(state), *unused_tasks(state, report.keys.values())),
+        open_gaps=(*unanswered(state), *parts_left_out(state, report.keys.values())),
         not_read=tuple(not_read(state)),
         model_calls=spent.calls,
         input_tokens=spent.input_tokens,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from kit.planned import facts, finished, of_task, plan, step
-from kit.runs import REPORT, answered, research, search
+from kit.runs import REPORT, answered, research, search, simple_research
 
 from deep_research.core.records.plan import Learning, PlanStep
 from deep_research.core.records.research import NO_RUN, Action, Finding, Plan
@@ -114,6 +114,28 @@ async def test_a_topic_of_a_researcher_that_the_writer_leaves_out_is_named_and_t
     notes = [note for note in report_notes(state) if note.startswith("Not in the report")]
     assert notes == [f"Not in the report: {task}" for task in left_out]
     assert all(note in state.messages[-1].text for note in notes)
+
+
+@pytest.mark.parametrize(
+    "tasks, left_out",
+    [
+        (["History of the Skerry Light"], ["Its keeper Ada Moran", "The harbour beside it"]),
+        (["History of the Skerry Light", "Who kept it?"], []),
+        (["History of the Skerry Light", "Its keeper Ada Moran", "The harbour beside it"], []),
+    ],
+    ids=["steps left out", "tasks in other words", "all steps"],
+)
+async def test_a_step_of_the_plan_that_nobody_researched_is_a_gap(
+    tmp_path: Path, tasks: list[str], left_out: list[str]
+) -> None:
+    _, state = await answered(
+        tmp_path,
+        orchestrator=[research(*tasks), REPORT],
+        researcher={task: simple_research() for task in tasks},
+    )
+    notes = [note for note in report_notes(state) if note.startswith("Not researched: ")]
+    assert notes == [f"Not researched: {step}" for step in left_out]
+    assert state.run.status == ("completed_with_gaps" if left_out else "completed")
 
 
 @pytest.mark.fault("69")
