@@ -73,7 +73,12 @@ def report_page(
         is_on_paper=is_on_paper,
         body=Markup(body),  # noqa: S704 - made of allowed elements
         headings=[heading for heading in headings if heading.level <= _DEEPEST],
-        warning_above=warning_above(finished.report, words, was_researched=finished.was_researched),
+        warning_above=warning_above(
+            finished.report,
+            words,
+            was_researched=finished.was_researched,
+            left_out=finished.left_out,
+        ),
         quotes=quotes,
         verdicts=verdicts,
         judges=sorted(judges),

@@ -20,7 +20,7 @@ from ...core.evidence.text.sentences import sentences_of
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
 from ...core.records.research import dollars
 from ...core.records.sources import Dispute, Source
-from ...core.writing.notes import report_notes
+from ...core.writing.notes import left_out, report_notes
 from ..runs import StoredRun
 from ..words import in_words
 
@@ -57,6 +57,8 @@ class Finished(NamedTuple):
     """Whether the run has any source, cited or not."""
     sources: Mapping[str, Source]
     """All sources of the run by key, cited or not; of a file that is only checked, none."""
+    left_out: Sequence[str] = ()
+    """Parts of the question that the report leaves out."""
 
 
 def finished_report(stored: StoredRun) -> Finished:
@@ -82,6 +84,7 @@ def finished_report(stored: StoredRun) -> Finished:
         contradictions=ThreadDisputes(state).in_report(report),
         was_researched=bool(state.sources),
         sources=state.sources,
+        left_out=left_out(state),
     )
 
 

@@ -53,7 +53,7 @@ from ..settings.context import Context
 from ..store.pages import Pages
 from ._continuation import Continuation
 from .examination import Examined
-from .notes import not_read, parts_left_out, report_notes, unanswered
+from .notes import left_out, not_read, parts_left_out, report_notes, unanswered
 
 
 class ReportEvents(ProseEvents):
@@ -204,7 +204,9 @@ class Delivery:
             text = plain_citations(report.text)
             packets.append(packets_of_report.revised(text, report.keys))
         notes = report_notes(state)
-        above = warning_above(report, self._words, was_researched=bool(state.sources))
+        above = warning_above(
+            report, self._words, was_researched=bool(state.sources), left_out=left_out(state)
+        )
         if notes or above:
             packets.append(packets_of_report.notes(notes, above))
         if report.audit:
@@ -273,6 +275,7 @@ class Delivery:
             state.sources,
             self.reader,
             state.title,
+            left_out(state),
         )
         if not thought:
             return marked(document, mark)

@@ -10,7 +10,10 @@ import pytest
 from kit.planned import facts, finished, of_task, plan, step
 from kit.runs import REPORT, answered, research, search, simple_research
 
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.rendering import write_document
 from deep_research.core.records.plan import Learning, PlanStep
+from deep_research.core.records.report import Report
 from deep_research.core.records.research import NO_RUN, Action, Finding, Plan
 from deep_research.core.records.sources import Source
 from deep_research.core.writing.notes import open_points, report_notes, unused_tasks
@@ -58,6 +61,19 @@ def test_a_task_is_unused_if_the_report_cites_no_source_of_its_finding(
     other: Finding, left_out: list[str]
 ) -> None:
     assert unused(LIGHT, other) == left_out
+
+
+def test_parts_that_a_report_leaves_out_are_named_above_its_text() -> None:
+    report = Report(text="Lit in 1844. [1]", sources=KEYS[:1], numbers=(1,))
+    parts = ["How long is the quay?", "The ferry.", "The tides " * 20, "The wind"]
+    above = write_document(
+        report, [SOURCES[KEYS[0]]], [], labels("en"), was_researched=True, left_out=parts
+    )
+    first, _, text = above.partition("\n\n")
+    words = "No sentence of this text uses the research on: How long is the quay; The ferry; The"
+    assert first.startswith(f"*{words}")
+    assert first.endswith("…; ….*") and len(first) < 300
+    assert text.startswith("Lit in 1844. [1]")
 
 
 def test_a_task_whose_fact_is_cited_from_another_source_is_used() -> None:

@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
+from textwrap import shorten
 from types import MappingProxyType
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
@@ -25,6 +26,8 @@ LONGEST_LINK_QUOTE = 60
 their two ends."""
 _WORDS, _CHARACTERS = 5, 12
 """Length of each end, in words, or in characters of a script without spaces."""
+_PARTS_SHOWN, _PART_CHARACTERS = 3, 120
+"""How many of the parts that a report leaves out are named above it, and their maximum length."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 # Markdown ignores underscores within words, ampersands that begin no entity, and the brackets of
 # package[extra].
@@ -316,17 +319,19 @@ def write_document(
     sources: Mapping[str, Source] = _NO_SOURCES,
     reader: str | None = None,
     title: str = "",
+    left_out: Sequence[str] = (),
 ) -> str:
     """Return a report as a Markdown document: title, text, table of disputes, source list and
     notes, as far as there are any.
 
     `sources`: at least those of the `disputes`, by key. `was_researched` says whether the research
-    found any source (see `warning_above`). `reader` as in `links_of`.
+    found any source, `left_out` which parts of the question the report leaves out (see
+    `warning_above`). `reader` as in `links_of`.
     """
     numbers = {source.key: source.number for source in cited}
     table = comparison_table(disputes, labels, sources, numbers)
     parts = [plain_citations(report.text.strip()), table]
-    warning = warning_above(report, labels, was_researched=was_researched)
+    warning = warning_above(report, labels, was_researched=was_researched, left_out=left_out)
     if warning:
         parts.insert(0, f"*{warning}*")
     body = sanitized("\n\n".join(filter(None, parts)), links_of(cited, reader))
@@ -399,12 +404,26 @@ def title_words(line: str) -> str:
     return _ESCAPED.sub(r"\1", words)
 
 
-def warning_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
-    """Return the warning to put above a report that could not be judged or cites nothing.
+def warning_above(
+    report: Report, labels: Labels, *, was_researched: bool, left_out: Sequence[str] = ()
+) -> str:
+    """Return the warning to put above a report that could not be judged, cites nothing, or leaves
+    out parts of the question (`left_out`).
 
     A report that only says that the sources have no answer (see `is_refusal`) needs no citation.
     The warning is empty for all other reports.
     """
+    warnings = [_warning_on_sources(report, labels, was_researched=was_researched)]
+    if left_out:
+        shown = [shorten(plain_line(part), _PART_CHARACTERS, placeholder="…") for part in left_out]
+        parts = "; ".join(part.rstrip(".?!") for part in shown[:_PARTS_SHOWN])
+        if len(shown) > _PARTS_SHOWN:
+            parts += "; …"
+        warnings.append(labels.left_out.replace("{parts}", parts))
+    return " ".join(filter(None, warnings))
+
+
+def _warning_on_sources(report: Report, labels: Labels, *, was_researched: bool) -> str:
     if report.audit and report.audit.judge_grade == "unsound":
         return labels.not_judged
     if report.sources:
