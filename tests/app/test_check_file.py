@@ -18,10 +18,11 @@ from kit.models import figure_judge
 from langgraph.store.memory import InMemoryStore
 
 from deep_research import Context
-from deep_research.app._foreign_report import read_foreign
 from deep_research.app.check_file import check_file
 from deep_research.core.accounts.ledger import Account
 from deep_research.core.errors import DailyLimitReached
+from deep_research.core.evidence.citations.foreign import read_foreign
+from deep_research.core.reading.documents.records import readable_suffixes
 from deep_research.core.store.pages import Pages
 
 LIGHT = (
@@ -31,6 +32,7 @@ KEEPER = "# Keepers\n\nAda Moran kept the light for 21 years.\n"
 BODY = "The light was lit in 1844 [1]. It stands 83 metres tall [1]. She kept it for 21 years [2]. It is red [3]."
 LIST = "1. Skerry Light, light.md\n2. Keepers: keeper.md\n3. Gone, <http://127.0.0.1:9/gone.html>"
 MARKDOWN = f"# The light\n\n{BODY}\n\n## References\n\n{LIST}\n\nWritten by a machine."
+SUFFIXES = readable_suffixes()
 WEB = "https://light.example/a_(b).html"
 
 
@@ -118,7 +120,8 @@ async def test_the_costs_of_a_check_are_charged_to_the_user_of_the_server(tmp_pa
     "text", ["1." + " " * 60_000, "x" + " " * 60_000 + "y", "1. " + "word " * 20_000, "[" * 60_000]
 )
 def test_a_hostile_report_is_read_without_delay(text: str) -> None:
-    assert not read_foreign(f"{text}\n[1](http://a.example/{'a' * 60_000}").targets.keys() - {1}
+    report = f"{text}\n[1](http://a.example/{'a' * 60_000}"
+    assert not read_foreign(report, SUFFIXES).targets.keys() - {1}
 
 
 def test_without_a_model_numbers_are_looked_up_in_the_sources(tmp_path: Path) -> None:
@@ -138,7 +141,7 @@ def test_without_a_model_numbers_are_looked_up_in_the_sources(tmp_path: Path) ->
     assert (ended.code, json.loads(ended.out)["counts"]) == (1, counts)
     (tmp_path / "report.md").write_text(MARKDOWN.replace("83", "38"))
     ended = desk.call(*given, "--out", str(tmp_path / "checked.html"))
-    assert ended.code == 0 and "2 numbers found; 1 supported" in ended.err
+    assert ended.code == 6 and "2 numbers found; 1 supported" in ended.err
     assert "The light was lit in 1844" in (tmp_path / "checked.html").read_text("utf-8")
 
 
@@ -173,7 +176,7 @@ def test_a_request_that_is_too_long_is_refused_with_the_limit(tmp_path: Path) ->
 def test_a_report_is_read_from_a_pipe(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     piped = desk.call("check", "-", "--model", "extractive", stdin="It was lit in 1844.")
-    assert piped.code == 0 and "It was lit in 1844." in piped.out
+    assert piped.code == 6 and "It was lit in 1844." in piped.out
 
 
 @pytest.mark.parametrize(
@@ -190,7 +193,7 @@ def test_a_report_is_read_from_a_pipe(tmp_path: Path) -> None:
     ],
 )
 def test_every_form_of_citation_is_recognized(text: str, expected: str) -> None:
-    found = read_foreign(text)
+    found = read_foreign(text, SUFFIXES)
     assert found.text == expected
     assert [target.address for target in found.targets.values()] == [WEB]
 

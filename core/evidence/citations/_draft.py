@@ -9,16 +9,9 @@ from itertools import chain
 
 from ...records.sources import Source
 from .citing import UNKNOWN, name_of
-from .labels import all_labels
+from .labels import source_headings
 from .markers import CLOSING_BRACKETS, OPENERS, TARGET, code_lines
 
-_HEADINGS = (
-    "references|citations|bibliography|footnotes|sources used|sources cited|list of sources"
-    "|works cited|einzelnachweise|quellenverzeichnis|literatur|literaturverzeichnis|références"
-    "|bibliographie|referencias|bibliografía|riferimenti|referências|referenties|referenser"
-    "|литература|список литературы|(?:主要)?(?:参考|參考|引用)(?:文献|资料|来源)"
-)
-"""Headings of a source list, in addition to the report's own heading in each language."""
 _RANGE = "–—~～−-"
 """Signs between the first and last number of a range."""
 _WIDEST_RANGE = 40
@@ -62,8 +55,7 @@ def _lists() -> str:
     """Return the pattern of source lists: entries below a heading, or numbered lines with an
     address."""
     level = r" {0,3}(?:(?P<level>#{1,6}) +|\*\*|__)?(?:[\d一二三四五六七八九十]+[.)、．]\s*)?"
-    ours = "|".join(labels.sources for labels in all_labels().values())
-    names = f"sources?|{ours}|{_HEADINGS}"
+    names = source_headings()
     heading = rf"(?:(?<=\n\n)(?:-|\*|_){{3,}}\s*\n)?^{level}(?:{names})[ :：#*_]*\n(?:[=-]+\n)?"
     introduction = rf"(?:\s*(?!{_ENTRY}|{_ITEM}|#)[^\[\n\0]{{1,200}}\n)?"
     numbered = rf"(?:\s*^(?:(?P=level)#+ .*\n\s*)?{_ENTRY}$)++(?!\n\s*{_NUMBER})"
