@@ -69,7 +69,7 @@ MOST_STATEMENTS = 2_000
 """Maximum number of statements of a report from elsewhere; long reports have 300 to 500."""
 _WRONG = ("contradicted", "not in the source", "numbers not found")
 _NO_ADDRESS = "the report names neither a web address nor a file for it"
-_NO_FOLDER = "it is a file: name the folder with `--docs`"
+_NO_FOLDER = "it is a file: name the folder with --docs"
 _NO_FILE = "no such file was found in the documents"
 _FORMATS: Mapping[str, CheckFormat] = {".html": "html", ".htm": "html", ".json": "json"}
 """Output format by the suffix of the output file; otherwise Markdown."""
