@@ -244,11 +244,14 @@ class SourceCheck:
         """Messages about what the model could not judge, for the reader."""
         return self._filler.failures
 
-    async def report(self, account: Pages | None = None) -> Report:
+    async def report(
+        self, account: Pages | None = None, *, names_contradictions: bool = False
+    ) -> Report:
         """Check all statements, as `context.verify` says, and return the report with marks,
         verdicts and an audit.
 
-        The costs are added to the user's `account`, if given.
+        The costs are added to the user's `account`, if given. With `names_contradictions`, the mark
+        of a contradicted statement says what its sources say.
         """
         if self._context.verify == "off":
             return unchecked(self._draft)
@@ -268,7 +271,14 @@ class SourceCheck:
             draft=draft,
             spending=self._events.bill.costs,
         )
-        return await asyncio.to_thread(audited_report, state, examined, self._texts, self.failures)
+        return await asyncio.to_thread(
+            audited_report,
+            state,
+            examined,
+            self._texts,
+            self.failures,
+            names_contradictions=names_contradictions,
+        )
 
     async def judge(self, parts: Sequence[ReportUnit]) -> Mapping[ReportUnit, str]:
         """Have the model judge only these parts of the report; return its verdicts."""

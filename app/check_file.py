@@ -293,7 +293,7 @@ async def check_read(
     sources = {found.source.key: found.source for found in named.values()}
     read_sources = current_texts(context, run, on_notice)
     check = await begin_check(report.text, keys, sources, read_sources, run, context, asked)
-    checked = await check.report(account)
+    checked = await check.report(account, names_contradictions=True)
     known = dict[str, Known]()
     for number, key in keys.items():
         if number not in unknown:

@@ -14,7 +14,10 @@ from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from kit.commands import Desk
-from kit.models import figure_judge
+from kit.models import ScriptedChatModel, figure_judge, units_shown
+from kit.models import judged as judge_reply
+from langchain_core.language_models import ModelProfile
+from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 
 from deep_research import Context
@@ -22,6 +25,7 @@ from deep_research.app.check_file import check_file
 from deep_research.core.accounts.ledger import Account
 from deep_research.core.errors import DailyLimitReached
 from deep_research.core.evidence.citations.foreign import read_foreign
+from deep_research.core.evidence.citations.rendering import without_marks
 from deep_research.core.reading.documents.records import readable_suffixes
 from deep_research.core.store.pages import Pages
 
@@ -105,6 +109,35 @@ async def test_each_statement_is_checked_against_the_sources_it_cites(
     assert "It stands 83 metres tall [1]. *(not verified)*" in text.replace("\u00a0", " ")
     assert "It is red [3]. *(" not in text and "Not read: source 3" in text
     assert "| Statement | Verdict | Sources | Passage |" in text
+
+
+async def test_a_contradicted_statement_is_marked_with_the_value_of_its_source(
+    tmp_path: Path,
+) -> None:
+    said = "The light was lit for the first time in 1844. It stands 38 metres tall."
+    judge = ScriptedChatModel(
+        replies={"": lambda messages, _: contradicted(messages[-1].text, said)},
+        profile=ModelProfile(max_input_tokens=100_000),
+    )
+    context = judged(documents(tmp_path / "docs"), trust_verifier=True)
+    context = context.model_copy(update={"models": {"verifier": judge, "writer": "extractive"}})
+    report = "It stands 83 metres tall [1]. Nobody lives there [1].\n\n## Sources\n\n1. light.md"
+    found = await check_file(report.encode(), "r.md", context)
+    assert "It stands 83 metres tall [1]. *(contradicted: 38)*" in found.markdown()
+    assert "Nobody lives there [1]. *(not verified)*" in found.markdown()
+    assert "(contradicted: 38)" in found.html("r.md")
+    assert without_marks(found.report.text) == report.partition("\n")[0]
+    assert found.exit_code == 1
+
+
+def contradicted(prompt: str, said: str) -> AIMessage:
+    """Contradict each unit with a figure by words of the source, and find no other."""
+    units, _ = units_shown(prompt)
+    verdicts = list[str | tuple[str, str]]()
+    for unit in units:
+        has_figure = any(map(str.isdigit, unit["says"]))
+        verdicts.append(("contradicted", said) if has_figure else "not_found")
+    return judge_reply(*verdicts)
 
 
 async def test_the_costs_of_a_check_are_charged_to_the_user_of_the_server(tmp_path: Path) -> None:
