@@ -393,23 +393,20 @@ class _Documents:
             self._by_ending.setdefault(ending, {})[path] = found
 
     def find(self, names: Sequence[str]) -> Source | str:
-        """Return the file that has one of these names, the first that exists, or why it cannot be
-        read.
+        """Return the file that has the longest of these names that exists, or why it cannot be read.
 
         Of a path that does not exist here, the end counts.
         """
         if not self._has_folder:
             return _NO_FOLDER
-        paths = [_plain_path(name) for name in names]
-        for path in paths:
-            if path in self._by_ending:
-                return _only(self._by_ending[path])
-        for path in paths:
-            while "/" in path:
-                _, _, path = path.partition("/")
-                if path in self._by_ending:
-                    return _only(self._by_ending[path])
-        return _NO_FILE
+        endings = set[str]()
+        for name in names:
+            parts = _plain_path(name).split("/")
+            endings.update("/".join(parts[start:]) for start in range(len(parts)))
+        known = [ending for ending in endings if ending in self._by_ending]
+        if not known:
+            return _NO_FILE
+        return _only(self._by_ending[max(known, key=len)])
 
 
 def _plain_path(path: str) -> str:

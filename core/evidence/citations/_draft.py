@@ -10,7 +10,7 @@ from itertools import chain
 from ...records.sources import Source
 from .citing import UNKNOWN, name_of
 from .labels import source_headings
-from .markers import CLOSING_BRACKETS, OPENERS, TARGET, code_lines
+from .markers import INERT, TARGET, code_lines
 
 _RANGE = "–—~～−-"
 """Signs between the first and last number of a range."""
@@ -20,8 +20,6 @@ _FIRST_YEAR = 1000
 """Smallest unknown number that counts as a year, not as a citation."""
 _FIRST_WIDE = "\u2e80"
 """The first code point of scripts without spaces between words, such as Chinese."""
-_INERT = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSING_BRACKETS, "\\]"))
-"""Table for `str.translate` that escapes all brackets, so that they form no marker."""
 _ADDRESS = r"(?:https?|file)://(?:\([^\s()]*\)|[^\s<>()\[\]{}\"`|\\（）【】「」《》，。；、])+(?<![.,;:!?'*_~…！？：’])"
 _COUNTED = r"\^?\d+(?: *[,，、;；–—~～−-] *\^?\d+)*+(?:†[^\[\]【】［］\n]*)?"
 _MARKER = rf"(?:[\[【［]{{2}}{_COUNTED}[\]】］]{{2}}|[\[【［]{_COUNTED}[\]】］])"
@@ -218,6 +216,6 @@ class _Numbering:
         is_year = not any(ours) and min(written) >= _FIRST_YEAR
         if 0 in written or is_year:
             # Years and intervals such as [0, 1] are no citations.
-            return marker.translate(_INERT), []
+            return marker.translate(INERT), []
         self.removed += ours.count(UNKNOWN)
         return "", ours

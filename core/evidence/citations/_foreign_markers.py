@@ -69,9 +69,10 @@ _SAME = re.compile(
     r"|tamże|там же|同上|同前)(?:[\s,.:;(]+[^;]{0,60})?",
     re.IGNORECASE,
 )
-_CONNECTORS = frozenset(
+CONNECTORS = frozenset(
     ("&", "and", "und", "et", "y", "e", "i", "и", "en", "og", "och", "al", "al.", "u.a.", "others")
 )
+"""Words between the names of authors, or instead of some."""
 _PARTICLES = frozenset(
     ("van", "von", "der", "den", "de", "du", "di", "da", "dos", "del", "della", "la", "le", "el",
      "al", "bin", "ibn", "ten", "ter", "of", "the", "für", "des", "zu", "zum")
@@ -267,7 +268,7 @@ def _split_names(segment: str) -> tuple[str, tuple[str, ...]] | None:
     if not names or len(names) > _MOST_NAMES:
         return None
     lower = [word for word in words[first:] if _is_lower(word)]
-    if any(word.strip(".,").casefold() not in _CONNECTORS | _PARTICLES for word in lower):
+    if any(word.strip(".,").casefold() not in CONNECTORS | _PARTICLES for word in lower):
         return None
     kept = " ".join(words[:first])
     return kept, tuple(names)
@@ -284,7 +285,7 @@ def _names_in(text: str) -> list[str]:
         word = found.casefold().strip(".'’")
         for ending in ("'s", "’s"):
             word = word.removesuffix(ending)
-        if word and word not in _CONNECTORS and found.casefold() not in _CONNECTORS:
+        if word and word not in CONNECTORS and found.casefold() not in CONNECTORS:
             names.append(word)
     return names
 
@@ -307,7 +308,7 @@ def names_before(text: str) -> Iterator[tuple[str, ...]]:
     taken = list[str]()
     for word in reversed(words):
         bare = word.strip(",")
-        is_name = bare[:1].isupper() or bare.casefold() in _CONNECTORS | _PARTICLES
+        is_name = bare[:1].isupper() or bare.casefold() in CONNECTORS | _PARTICLES
         if not is_name and bare[:1].islower():
             break
         if taken and word[-1:] in ".;:!?" and not re.fullmatch(r"(?:[A-Z]\.)+|al\.", word):

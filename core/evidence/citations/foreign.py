@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ..text.sentences import sentence_spans
 from ._file_names import FileNames
 from ._foreign_markers import (
+    CONNECTORS,
     HIDDEN,
     TOKEN,
     Work,
@@ -38,7 +39,7 @@ from ._source_lists import (
 from .citing import Edit, with_edits
 from .footnotes import Footnote, taken_out, with_footnotes
 from .labels import all_labels
-from .markers import LINE_PARTS, code_lines, unwrapped
+from .markers import INERT, LINE_PARTS, code_lines, unwrapped
 
 __all__ = ["ForeignReport", "NotUnderstood", "Target", "read_foreign"]
 _AT_END = "\1"
@@ -51,6 +52,7 @@ _START = re.compile(r"https?://(?:www\.)?", re.I)
 _SCHEME = re.compile(r"(?:mailto|tel|data|javascript|sms):", re.I)
 _BRACKETED = re.compile(r"[\[【［]\^?(\d{1,3})\b(?!\]{1,2}\()")
 _KEPT_NOTE = re.compile(r"^\\\[\^([a-z]+)\]:", re.MULTILINE)
+_LIKE_OURS = re.compile(r"\d+(?:, ?\d+)*")
 _KEYS = re.compile(r"\s*[,;]\s*")
 _PANDOC = re.compile(r"(?P<before>[^@;]*?)-?@(?P<key>[^\W_][\w:.+/-]*)(?P<behind>[^@;]*)")
 _NAMED_KEY = re.compile(r"[^\W\d_][\w+-]*\d[\w+-]*")
@@ -400,7 +402,9 @@ class _Reader:
         label = (found["label"] or words).strip().casefold()
         number = self._labels.get(label.lstrip("^@"))
         is_marker = numbers_of(words.strip("^")) is not None or words.strip().startswith(("@", "^"))
-        if number is None or is_marker or words.strip().casefold() in self._labels:
+        is_shortcut = not found["label"]
+        has_own = not is_shortcut and words.strip().casefold() in self._labels
+        if number is None or is_marker or has_own:
             first = TOKEN.sub(self._read_token, f"[{words}]")
             behind = found[0][len(words) + 2 :]
             return first + TOKEN.sub(self._read_token, behind)
@@ -423,6 +427,9 @@ class _Reader:
             return f"[{self._misunderstood(raw, _NO_NOTE)}]"
         if _is_key(content) and any(_has_form_of(content, label) for label in self._labels):
             return f"[{self._misunderstood(raw, _NO_ENTRY)}]"
+        if _LIKE_OURS.fullmatch(content):
+            # A year, or an interval such as [0, 1], must not become one of our markers.
+            return raw.translate(INERT)
         return raw[0] + TOKEN.sub(self._read_token, raw[1:])
 
     def _labelled(self, content: str) -> str:
@@ -519,7 +526,7 @@ class _Reader:
         raw = found[0]
         content = " ".join(found["round"].split())
         before = found.string[max(0, found.start() - _AROUND) : found.start()]
-        if self._takes_round and before[-1:].strip("\n") and self._knows_all(content):
+        if self._takes_round and _ends_words(before) and self._knows_all(content):
             return self._for_numbers(content)
         marker = self._marker(content, raw)
         if marker:
@@ -681,6 +688,12 @@ class _Reader:
 def _may_follow(before: str) -> bool:
     """Whether a raised digit behind this text may be a marker: behind a sign or a word."""
     return before[-1:] in ' .,;:!?)"”’»]' or re.search(r"[^\W\d_]{3}$", before) is not None
+
+
+def _ends_words(before: str) -> bool:
+    """Whether a text ends with a word behind which a number in brackets is no item of a list."""
+    last = before.rstrip(" ").rpartition(" ")[2]
+    return bool(last[-1:].strip()) and last[-1] not in ",;:(" and last not in CONNECTORS
 
 
 @cache
