@@ -393,7 +393,7 @@ class _Documents:
             self._by_ending.setdefault(ending, {})[path] = found
 
     def find(self, names: Sequence[str]) -> Source | str:
-        """Return the file that has the longest of these names that exists, or why it cannot be read.
+        """Return the file with the longest of these names that exists, or why it cannot be read.
 
         Of a path that does not exist here, the end counts.
         """
