@@ -26,10 +26,27 @@ _TAGGED_LINK = re.compile(
 )
 _TAGGED_ANCHOR = re.compile(r"<a\b[^<>]{0,300}>\s*</a\s*>", re.IGNORECASE)
 _WITHIN = re.compile(rf"(?<!!)\[{_WORDS.format('words')}\]\(\s*#[^)\s]{{0,200}}\s*\)")
-_ESCAPED_NUMBERS = re.compile(r"\\\[(\^?\d[\d,;\s–-]{0,40})\\\]")
+_NOTE_TAG = re.compile(r"<ref\b[^<>/]{0,200}>(?P<words>[^<>\[\]\n]{1,500})</ref\s*>", re.IGNORECASE)
+_RAISED_LINK = re.compile(
+    r"<sup\b[^<>]{0,200}>\s*(?P<link>\[[^<>]{1,300}?\]\([^<>\s]{1,1000}\))\s*</sup\s*>",
+    re.IGNORECASE,
+)
+_PLAIN_FORMS = (
+    # Escaped brackets, as converters write them.
+    (re.compile(r"\\\[(\^?\d[\d,;\s–-]{0,40})\\\]"), r"[\1]"),
+    (re.compile(r"\[\^(\d{1,3})\^\]"), r"[^\1]"),
+    (re.compile(r"\^\[(\d[\d,;\s–-]{0,30})\]\^"), r"[\1]"),
+    (re.compile(r"\[(\d{1,3})\]\s?[–—-]\s?\[(\d{1,3})\](?!\()"), r"[\1-\2]"),
+    # reStructuredText.
+    (re.compile(r"(\[#?\w{1,40}\])_(?!\w)"), r"\1"),
+    (re.compile(r"^\.\. (?=\[)", re.MULTILINE), ""),
+)
+"""Patterns of other forms of markers, and what stands in their places."""
 _MAY_CITE = re.compile(r"[\[\]\d@<]|^\W*\w\W*$")
 TOKEN = re.compile(
     rf"{HIDDEN}(?P<note>\d+){HIDDEN}"
+    r"|(?P<opaque>:contentReference\[oaicite:\d+\]\{index=\d+\}|\ue200[^\ue200\ue201\n]{1,100}\ue201"
+    r"|\b(?:file)?cite(?:turn\d+[a-z]+\d+)+)"
     rf"|\\cite\w{{0,10}}\*?(?:\[[^\[\]\n]{{0,60}}\]){{0,2}}\{{(?P<latex>[^{{}}\n]{{1,200}})\}}"
     rf"|(?P<kept>\\[^\w\s]|!\[{_WORDS.format('alternative')}\]"
     rf"(?:{_TARGET.format('picture')}|\[[^\[\]\n]{{0,60}}\]))"
@@ -109,11 +126,17 @@ class Work(NamedTuple):
     """Words before it that belong to the text, such as "see"."""
 
 
-def with_plain_links(text: str) -> str:
-    """Return a text with links in HTML as Markdown, without links to places within the text: their
-    words remain, in brackets if these are a marker."""
-    text = _ESCAPED_NUMBERS.sub(r"[\1]", text)
+def with_plain_markers(text: str) -> str:
+    """Return a text with links and notes in HTML as Markdown, and with one form for markers that
+    are written in several.
+
+    Of links to places within the text, the words remain, in brackets if these are a marker.
+    """
+    for pattern, plain in _PLAIN_FORMS:
+        text = pattern.sub(plain, text)
     if "<" in text:
+        text = _NOTE_TAG.sub(r"^[\g<words>]", text)
+        text = _RAISED_LINK.sub(r"\g<link>", text)
         text = _TAGGED_LINK.sub(r"[\g<words>](\g<address>)", text)
         text = _TAGGED_ANCHOR.sub("", text)
 
@@ -130,8 +153,9 @@ def with_plain_links(text: str) -> str:
 
 
 @cache
-def _number_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of a number in a marker: the first one, and the following."""
+def _number_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a number in a marker, the first one and the following, and of words
+    before it that say that it is the number of a source."""
     source = "|".join(re.escape(labels.source) for labels in all_labels().values())
     word = (
         rf"(?:(?:(?:{source})n?|sources?|documents?|docs?|references?|refs?\.?|citations?|cite|notes?|footnotes?|fn\.?)"
@@ -141,13 +165,20 @@ def _number_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     first = re.compile(
         rf"(?:(?:see|siehe|vgl\.|cf\.|voir)\s+)?{number}(?P<rest>\D.*)?", re.I | re.S
     )
-    return first, re.compile(rf"{number}(?P<rest>\D.*)?", re.I | re.S)
+    following = re.compile(rf"{number}(?P<rest>\D.*)?", re.I | re.S)
+    return first, following, re.compile(rf"(?:{source})n?\b|sources?\b|refs?\b|references?\b", re.I)
+
+
+def names_number(content: str) -> bool:
+    """Whether the content of brackets begins with a word such as "source" before a number."""
+    word = _number_patterns()[2].match(content)
+    return word is not None and content[word.end() :].lstrip(" .:#")[:1].isdigit()
 
 
 def numbers_of(content: str) -> Numbers | None:
     """Return the numbers in the content of a marker, such as `1, p. 4; 2-3`; None if it is no such
     marker."""
-    first, following = _number_patterns()
+    first, following, _ = _number_patterns()
     singles = list[int]()
     spans = list[tuple[int, int]]()
     is_behind_locator = False
@@ -200,7 +231,7 @@ def same_as_before(content: str) -> tuple[str, ...] | None:
     found = _SAME.fullmatch(content.strip().strip("().[]").strip())
     if not found:
         return None
-    return tuple(_names_in(found["names"] or ""))
+    return tuple(names_in(found["names"] or ""))
 
 
 def works_in(content: str) -> list[Work] | None:
@@ -264,7 +295,7 @@ def _split_names(segment: str) -> tuple[str, tuple[str, ...]] | None:
     first = 0
     while first < len(words) and _is_lower(words[first]):
         first += 1
-    names = _names_in(" ".join(words[first:]))
+    names = names_in(" ".join(words[first:]))
     if not names or len(names) > _MOST_NAMES:
         return None
     lower = [word for word in words[first:] if _is_lower(word)]
@@ -278,7 +309,7 @@ def _is_lower(word: str) -> bool:
     return word[:1].islower() and word.casefold() not in ("van", "von", "de", "bin", "ibn")
 
 
-def _names_in(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
     """Return the words of names in a text, without what connects them."""
     names = list[str]()
     for found in _NAME.findall(text):
@@ -317,7 +348,7 @@ def names_before(text: str) -> Iterator[tuple[str, ...]]:
         if len(taken) == _MOST_NAMES:
             break
     while taken:
-        names = _names_in(" ".join(taken))
+        names = names_in(" ".join(taken))
         if names:
             yield tuple(names)
         taken.pop(0)

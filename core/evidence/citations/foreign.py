@@ -4,10 +4,8 @@ of each number."""
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import count
 from typing import NamedTuple
 
 from ..text.sentences import sentence_spans
@@ -20,16 +18,18 @@ from ._foreign_markers import (
     is_power,
     is_year_with_locator,
     names_before,
+    names_in,
+    names_number,
     numbers_of,
     raised_parts,
     same_as_before,
-    with_plain_links,
+    with_plain_markers,
     works_in,
     year_in,
 )
+from ._known_sources import KnownSources, NotUnderstood, is_key, is_number
 from ._source_lists import (
     YEAR,
-    Entry,
     SourceList,
     Target,
     find_source_lists,
@@ -50,15 +50,26 @@ _ONLY_MARKERS = re.compile(r"[(（]\s?(\[\d[\d, ]*\](?:[,; ]{0,2}\[\d[\d, ]*\]){
 _SIGNS = re.compile(f"[{HIDDEN}{_AT_END}]")
 _START = re.compile(r"https?://(?:www\.)?", re.I)
 _SCHEME = re.compile(r"(?:mailto|tel|data|javascript|sms):", re.I)
-_BRACKETED = re.compile(r"[\[【［]\^?(\d{1,3})\b(?!\]{1,2}\()")
+_IN_MARKER = re.compile(
+    r"(?:[\[【［(（>^]|[,;]\s?)(?:[^\W\d_]{2,12}\s)?\^?(\d{1,3})\b(?!\]{1,2}\()"
+)
+"""A number that may be one of a marker, if it is not the text of a link."""
 _KEPT_NOTE = re.compile(r"^\\\[\^([a-z]+)\]:", re.MULTILINE)
 _LIKE_OURS = re.compile(r"\d+(?:, ?\d+)*")
 _KEYS = re.compile(r"\s*[,;]\s*")
 _PANDOC = re.compile(r"(?P<before>[^@;]*?)-?@(?P<key>[^\W_][\w:.+/-]*)(?P<behind>[^@;]*)")
-_NAMED_KEY = re.compile(r"[^\W\d_][\w+-]*\d[\w+-]*")
+_PRIVATE = re.compile("[\ue200-\ue2ff]+")
+_AROUND_NOTE = " \t.()[]"
+_SHORT_FORM = re.compile(
+    r"(?P<names>[^\d,;]{2,60})(?:,[^\d;]{0,80})?(?:,|[,\s](?:pp?|S|ss?|fol)\.)\s*\d[\d\s,–-]{0,15}[.]?"
+)
+"""A footnote that names a work only by its author, and a page: "Ash, Light, p. 12"."""
+_REFERENCE = re.compile(
+    rf"[^\W\d_a-z][^\s,]{{0,40}}(?:\s[^\W\d_a-z][^\s,]{{0,40}}){{0,3}},\s[^\n]{{1,300}}?"
+    rf"\((?:[^()]{{0,60}}[\s,:])?{YEAR.pattern}\)"
+)
+"""A footnote that describes a publication: an author first, and a year in brackets."""
 _PARAGRAPH_TAG = re.compile(r"</?p>")
-_HEAD_WORDS = 12
-"""Number of words at the start of an entry among which its authors are."""
 _WIDEST = 40
 """Maximum number of sources in a range; a wider one, such as [1-90], is no citation."""
 _MOST_LABELS = 6
@@ -70,17 +81,8 @@ _NO_LIST = "the report has no list of sources"
 _NO_NOTE = "the report has no such footnote"
 _NOTHING_BEFORE = "it follows no citation"
 _SEVERAL = "several entries of the report's list of sources fit"
+_OPAQUE = "it means a source only within the program that wrote it"
 _NO_TARGET = "it leads neither to a web address nor to a file that can be read"
-
-
-class NotUnderstood(NamedTuple):
-    """What looks like a citation in a report, but names no source that is known."""
-
-    words: str
-    """As the report writes it."""
-    reason: str
-    number: int
-    """The number of the citation in its place; 0 if the text keeps the words."""
 
 
 class ForeignReport(NamedTuple):
@@ -104,21 +106,22 @@ def read_foreign(markdown: str, suffixes: Collection[str]) -> ForeignReport:
     the `suffixes`. A footnote that names no source keeps its text.
     """
     files = FileNames(suffixes)
-    plain = with_plain_links(unwrapped(_SIGNS.sub("", markdown)))
+    plain = _outside_code(unwrapped(_SIGNS.sub("", markdown)), with_plain_markers)
     kept, notes = taken_out(plain)
     lists = find_source_lists(kept, files)
     best: ForeignReport | None = None
     for chosen in _choices(lists):
         for takes_round in (False, True):
-            reader = _Reader(chosen, files, takes_round=takes_round)
-            report = reader.read(without_lists(kept, chosen), notes)
+            lines = without_lists(kept, chosen)
+            reader = _Reader(lines, chosen, files, takes_round=takes_round)
+            report = reader.read(notes)
             if reader.cites_list:
                 return report
             # Round brackets are markers only if nothing else cites the list.
             best = best or report
     if lists and lists[0].is_headed and best:
         return best
-    return _Reader((), files).read(kept, notes)
+    return _Reader(kept, (), files).read(notes)
 
 
 def _choices(lists: Sequence[SourceList]) -> Iterable[Sequence[SourceList]]:
@@ -139,171 +142,86 @@ class _Reader:
     """Reads the citations of one report in the order of its text."""
 
     def __init__(
-        self, lists: Sequence[SourceList], files: FileNames, *, takes_round: bool = False
+        self,
+        lines: Sequence[str],
+        lists: Sequence[SourceList],
+        files: FileNames,
+        *,
+        takes_round: bool = False,
     ) -> None:
-        """`takes_round`: numbers in round brackets are markers."""
+        """`lines` are those of the report without the source lists and footnotes. With
+        `takes_round`, numbers in round brackets are markers."""
         self.cites_list = False
         """Whether a marker cites an entry of the lists."""
+        self._lines = lines
         self._files = files
         self._takes_round = takes_round
-        self._targets = dict[int, Target]()
-        self._numbers = dict[str, int]()
-        """Numbers by address or file name."""
-        self._labels = dict[str, int]()
-        """Numbers of the entries by label."""
-        self._listed = set[int]()
-        """Numbers of the entries."""
-        self._numbered = set[int]()
-        """Numbers of the entries that have one in the report."""
-        self._works = list[tuple[int, str]]()
-        """Number and text of each entry."""
-        self._by_word = dict[str, list[int]]()
-        """Positions in `_works` by the words at their beginnings."""
+        reserved = map(int, _IN_MARKER.findall("\n".join(lines)))
+        self._sources = KnownSources(lists, reserved)
         self._last: tuple[int, ...] = ()
         """The sources of the citation before."""
-        self._not_understood = dict[str, NotUnderstood]()
         self._notes = list[tuple[str, str]]()
         """Label and text of the footnotes that became citations."""
+        self._without_address = dict[str, int]()
+        """Numbers of the sources of footnotes that have no address, by their texts."""
         self._kept_notes = set[str]()
         """Labels of the footnotes that keep their texts."""
-        self._reserved = set[int]()
-        """Numbers in brackets, which are not given to other sources."""
-        self._free = count(1)
-        self._has_lists = bool(lists)
-        self._entries = [entry for found in lists for entry in found.entries]
 
-    def read(self, lines: Sequence[str], notes: Mapping[str, str]) -> ForeignReport:
-        """Return the report with these lines and footnotes."""
-        body = "\n".join(lines)
-        self._reserved.update(map(int, _BRACKETED.findall(body)))
-        self._reserved.update(
-            int(entry.label) for entry in self._entries if _is_number(entry.label)
-        )
-        self._add_entries()
+    def read(self, notes: Mapping[str, str]) -> ForeignReport:
+        """Return the report with these footnotes, by label."""
+        body = "\n".join(self._lines)
         if notes:
-            body = with_footnotes(lines, notes, self._read_note)
+            body = with_footnotes(self._lines, notes, self._read_note)
         self._kept_notes.update(_KEPT_NOTE.findall(body))
-        text = self._with_citations(_PARAGRAPH_TAG.sub("", body))
+        text = _outside_code(_PARAGRAPH_TAG.sub("", body), self._read_prose)
         text = re.sub(r"\n{3,}", "\n\n", _at_sentence_ends(text)).strip()
-        return ForeignReport(text, self._targets, [*self._not_understood.values()])
+        return ForeignReport(text, self._sources.targets, self._sources.not_understood)
 
-    def _add_entries(self) -> None:
-        previous: int | None = None
-        numbered = [entry for entry in self._entries if _is_number(entry.label)]
-        others = [entry for entry in self._entries if not _is_number(entry.label)]
-        for entry in [*numbered, *others]:
-            wanted = int(entry.label) if _is_number(entry.label) else 0
-            previous = self._add_entry(entry, wanted, previous)
-
-    def _add_entry(self, entry: Entry, wanted: int, previous: int | None) -> int:
-        """Add an entry of the source list; return its number."""
-        target = entry.target
-        if not target.address and previous and same_as_before(entry.words) is not None:
-            target = self._targets[previous]
-        number = self._add(target, wanted, is_new=bool(wanted))
-        self._listed.add(number)
-        if wanted:
-            self._numbered.add(number)
-        if entry.label:
-            self._labels.setdefault(entry.label, number)
-        head = entry.words
-        year = YEAR.search(head)
-        beginning = head[: year.start()] if year and year.start() else head
-        words = re.findall(r"[^\W\d_][\w'’.&-]*", beginning)[:_HEAD_WORDS]
-        self._works.append((number, entry.words))
-        for word in dict.fromkeys(word.casefold().strip(".'’") for word in words):
-            self._by_word.setdefault(word, []).append(len(self._works) - 1)
-        return number
-
-    def _add(self, target: Target, wanted: int = 0, *, is_new: bool = False) -> int:
-        """Return the number of a source; `wanted` is the one that the report gives it."""
-        plain = _plain(target.address)
-        if plain in self._numbers and not is_new:
-            return self._numbers[plain]
-        if wanted and (wanted not in self._targets or is_new):
-            number = wanted
-        else:
-            number = next(
-                n for n in self._free if n not in self._reserved and n not in self._targets
-            )
-        self._targets.setdefault(number, target)
-        if plain:
-            self._numbers.setdefault(plain, number)
-        return number
+    @property
+    def _no_entry(self) -> str:
+        """Why a marker names no source."""
+        return _NO_ENTRY if self._sources.has_lists else _NO_LIST
 
     def _cite(self, numbers: Iterable[int]) -> str:
         """Return the marker that cites sources."""
         self._last = tuple(dict.fromkeys(numbers))
-        if not self._listed.isdisjoint(self._last):
+        if not self._sources.listed.isdisjoint(self._last):
             self.cites_list = True
         return f"[{', '.join(map(str, self._last))}]"
 
-    def _misunderstood(self, words: str, reason: str, wanted: int = 0) -> int:
-        """Note that a marker is not understood; return the number that stands for it."""
-        words = " ".join(words.split())
-        known = self._not_understood.get(words)
-        if known and known.number:
-            return known.number
-        number = self._add(Target(words, ""), wanted)
-        self._not_understood[words] = NotUnderstood(words, reason, number)
-        return number
-
-    def _name_only(self, words: str, reason: str) -> None:
-        """Note that something may be a citation that is not understood, and stays in the text."""
-        words = " ".join(words.split())
-        self._not_understood.setdefault(words, NotUnderstood(words, reason, 0))
-
     def _read_note(self, label: str, words: str) -> Footnote:
         """Return what becomes of a footnote."""
-        if not self._names_source(words):
+        target = read_target(words, self._files)
+        if target.address:
+            number = self._sources.add(target, int(label) if is_number(label) else 0)
+            # Later footnotes may name the source by its author only.
+            self._sources.add_work(number, words)
+        elif not self._is_citation(words):
             return Footnote(text=words)
         self._notes.append((label, words))
         return Footnote(citation=f"{HIDDEN}{len(self._notes) - 1}{HIDDEN}")
 
-    def _names_source(self, words: str) -> bool:
-        """Whether the text of a footnote is a citation."""
-        if read_target(words, self._files).address or same_as_before(words) is not None:
+    def _is_citation(self, words: str) -> bool:
+        """Whether the text of a footnote without an address is a citation."""
+        bare = words.strip(_AROUND_NOTE)
+        if same_as_before(words) is not None or bare.casefold() in self._sources.labels:
             return True
-        bare = words.strip().strip(".").strip()
-        if bare.strip("[]").casefold() in self._labels or bare.startswith(("[@", "@")):
+        if bare.startswith("@") or self._by_short_form(words) or _REFERENCE.match(words):
             return True
-        works = works_in(bare.strip("()[]"))
-        return bool(works) and any(self._fitting(work.names, work.year) for work in works or ())
+        works = works_in(bare) or ()
+        return any(self._sources.by_authors(work.names, work.year) for work in works)
 
-    def _with_citations(self, body: str) -> str:
-        """Return a text with its citations, except in code, as markers with our numbers."""
-        lines = body.split("\n")
-        read = list[str]()
-        prose = list[str]()
-        for line, is_code in zip(lines, code_lines(lines), strict=True):
-            if is_code:
-                if prose:
-                    read.append(self._read_prose("\n".join(prose)))
-                    prose = []
-                read.append(line)
-            else:
-                prose.append(line)
-        if prose:
-            read.append(self._read_prose("\n".join(prose)))
-        return "\n".join(read)
+    def _by_short_form(self, words: str) -> int | None:
+        """Return the source that a footnote such as "Ash, p. 12" names by its author."""
+        found = _SHORT_FORM.fullmatch(words.strip())
+        if not found:
+            return None
+        fitting = self._sources.by_authors(names_in(found["names"]), "")
+        return fitting[0] if len(fitting) == 1 else None
 
     def _read_prose(self, text: str) -> str:
-        """Return lines without code blocks, with their citations as markers."""
-        spans = list[str]()
-        for index, line in enumerate(text.split("\n")):
-            if index:
-                spans.append("\n")
-            spans += LINE_PARTS.split(line) if "`" in line else [line]
-        pieces = list[str]()
-        prose = list[str]()
-        for span in [*spans, "`"]:
-            if not span.startswith("`"):
-                prose.append(span)
-                continue
-            written = TOKEN.sub(self._read_token, "".join(prose))
-            pieces += [_ONLY_MARKERS.sub(r"\1", written), span]
-            prose = []
-        return "".join(pieces[:-1])
+        """Return a text outside code with its citations as markers."""
+        return _ONLY_MARKERS.sub(r"\1", TOKEN.sub(self._read_token, text))
 
     def _read_token(self, found: re.Match[str]) -> str:
         """Return what stands in place of a part of a text that may be a citation."""
@@ -319,11 +237,15 @@ class _Reader:
         match found.lastgroup:
             case "note":
                 return self._for_note(*self._notes[int(found["note"])])
+            case "opaque":
+                words = _PRIVATE.sub(" ", raw)
+                return f"[{self._sources.misunderstood(words, _OPAQUE)}]"
             case "latex":
                 keys = [f"@{key}" for key in _KEYS.split(found["latex"].strip())]
                 return self._for_keys("; ".join(keys)) or raw
             case "inline":
-                if not self._names_source(found["inline"]):
+                words = found["inline"]
+                if not (read_target(words, self._files).address or self._is_citation(words)):
                     return raw
                 return self._for_note("", found["inline"])
             case "target":
@@ -334,7 +256,7 @@ class _Reader:
                 address = (found["enclosed"] or found["address"]).rstrip(".,;:")
                 before = found.string[found.start() - 1 : found.start()]
                 space = "" if not before.strip() and before else " "
-                return space + self._cite([self._add(Target("", address))])
+                return space + self._cite([self._sources.add(Target("", address))])
             case "bracket":
                 return self._for_bracket(found)
             case "round":
@@ -347,23 +269,26 @@ class _Reader:
 
     def _for_note(self, label: str, words: str) -> str:
         """Return the citation for a footnote that names a source."""
-        wanted = int(label) if _is_number(label) else 0
-        if same_as_before(words) is not None:
-            return self._for_same(words, words) or ""
-        bare = words.strip().strip(".").strip()
         target = read_target(words, self._files)
-        if not target.address:
-            marker = self._marker(bare.strip("()[]"), words) or self._for_keys(bare.strip("[]"))
-            if marker:
-                return marker
-        return self._cite([self._add(target, wanted)])
+        if target.address:
+            wanted = int(label) if is_number(label) else 0
+            return self._cite([self._sources.add(target, wanted)])
+        bare = words.strip(_AROUND_NOTE)
+        marker = self._labelled(bare) or self._for_keys(bare) or self._marker(bare, words)
+        if marker:
+            return marker
+        number = self._by_short_form(words) or self._without_address.get(words)
+        if number is None:
+            number = self._sources.add(target)
+            self._without_address[words] = number
+        return self._cite([number])
 
     def _for_link(self, link: re.Match[str]) -> str:
         """Return the words of a link with the citation of its target."""
         words = link["words"]
         address = link["target"].strip()
         bare = words.strip("[]^ ")
-        wanted = int(bare) if _is_number(bare) else 0
+        wanted = int(bare) if is_number(bare) else 0
         name = self._files.of_link(address)
         if address.lower().startswith(("http://", "https://")):
             target = Target("", address.rstrip(".,;:"))
@@ -375,11 +300,11 @@ class _Reader:
                 return link[0]
             return self._read_inner(link[0], len(words) + 2)
         else:
-            number = self._misunderstood(link[0], _NO_TARGET, wanted)
+            number = self._sources.misunderstood(link[0], _NO_TARGET, wanted)
             return f"[{number}]" if wanted else f"{words} [{number}]"
         if not wanted and not words.startswith("["):
             target = target._replace(title="")
-        marker = self._cite([self._add(target, wanted)])
+        marker = self._cite([self._sources.add(target, wanted)])
         if _START.match(words) or words.strip().casefold() in _source_words():
             return marker
         return marker if wanted else f"{self._without_markers(words)} {marker}"
@@ -400,10 +325,10 @@ class _Reader:
         target; these may be two markers, too."""
         words = found["words"]
         label = (found["label"] or words).strip().casefold()
-        number = self._labels.get(label.lstrip("^@"))
+        number = self._sources.labels.get(label.lstrip("^@"))
         is_marker = numbers_of(words.strip("^")) is not None or words.strip().startswith(("@", "^"))
         is_shortcut = not found["label"]
-        has_own = not is_shortcut and words.strip().casefold() in self._labels
+        has_own = not is_shortcut and words.strip().casefold() in self._sources.labels
         if number is None or is_marker or has_own:
             first = TOKEN.sub(self._read_token, f"[{words}]")
             behind = found[0][len(words) + 2 :]
@@ -419,14 +344,18 @@ class _Reader:
         marker = marker or self._for_keys(content) or self._marker(content, raw)
         if marker:
             return marker
-        number = self._labels.get(content.casefold())
+        number = self._sources.labels.get(content.casefold())
         if number is not None:
             # A link by reference whose words are its label.
             return f"{content} {self._cite([number])}"
+        title, _, place = content.partition(",")
+        number = self._sources.by_title(title)
+        if number is not None and (not place or self._may_be_place(place)):
+            return self._cite([number])
         if content.startswith("^") and " " not in content:
-            return f"[{self._misunderstood(raw, _NO_NOTE)}]"
-        if _is_key(content) and any(_has_form_of(content, label) for label in self._labels):
-            return f"[{self._misunderstood(raw, _NO_ENTRY)}]"
+            return f"[{self._sources.misunderstood(raw, _NO_NOTE)}]"
+        if self._sources.may_be_label(content):
+            return f"[{self._sources.misunderstood(raw, _NO_ENTRY)}]"
         if _LIKE_OURS.fullmatch(content):
             # A year, or an interval such as [0, 1], must not become one of our markers.
             return raw.translate(INERT)
@@ -438,15 +367,15 @@ class _Reader:
         numbers = list[int]()
         for part in parts:
             label = part.casefold().lstrip("^@")
-            number = self._labels.get(label)
-            if number is None or not _is_key(label):
+            number = self._sources.labels.get(label)
+            if number is None or not is_key(label):
                 break
             numbers.append(number)
         if not numbers:
             return ""
         rest = parts[len(numbers) :]
         missing = [part for part in rest if len(part) == 1 and part.isalpha()]
-        numbers += [self._misunderstood(f"[{part}]", _NO_ENTRY) for part in missing]
+        numbers += [self._sources.misunderstood(f"[{part}]", _NO_ENTRY) for part in missing]
         return self._cite(numbers) if all(map(self._may_be_place, rest)) else ""
 
     def _may_be_place(self, part: str) -> bool:
@@ -460,20 +389,21 @@ class _Reader:
             return ""
         numbers = list(read.singles)
         for first, last in read.spans:
-            is_known = first in self._listed and last in self._listed
+            is_known = first in self._sources.listed and last in self._sources.listed
             if last - first >= _WIDEST or (not is_known and last - first > 9):
                 return ""
             numbers += range(first, last + 1)
         if read.spans:
             numbers.sort()
-        reason = _NO_ENTRY if self._has_lists else _NO_LIST
+        reason = self._no_entry
         mark = ""
         if content.startswith("^"):
             reason = _NO_NOTE
             mark = "^"
-        for number in numbers:
-            if number not in self._targets:
-                self._misunderstood(f"[{mark}{number}]", reason, number)
+        for index, number in enumerate(numbers):
+            if number not in self._sources.given:
+                words = f"[{mark}{number}]"
+                numbers[index] = self._sources.misunderstood(words, reason, number)
         return self._cite(numbers)
 
     def _for_keys(self, content: str) -> str:
@@ -487,12 +417,9 @@ class _Reader:
             if not found:
                 return ""
             key = found["key"].rstrip(".:")
-            number = self._labels.get(key.casefold())
+            number = self._sources.by_key(key)
             if number is None:
-                number = self._by_key(key)
-            if number is None:
-                reason = _NO_ENTRY if self._has_lists else _NO_LIST
-                number = self._misunderstood(f"[@{key}]", reason)
+                number = self._sources.misunderstood(f"[@{key}]", self._no_entry)
             numbers.append(number)
             before = found["before"].strip()
             pieces.append(f"{before} [{number}]".strip())
@@ -501,24 +428,13 @@ class _Reader:
             return f"({'; '.join(pieces)})"
         return marker
 
-    def _by_key(self, key: str) -> int | None:
-        """Return the entry that a key such as `ash2020` or `ash_light_2020` means, by author and
-        year."""
-        found = re.fullmatch(r"([^\W\d_]+)\w*?((?:1[5-9]|20)\d\d[a-z]?)\w*", key)
-        if not found:
-            return None
-        fitting = self._fitting((found[1].casefold(),), found[2].casefold())
-        return fitting[0] if len(fitting) == 1 else None
-
     def _for_bare_key(self, found: re.Match[str]) -> str:
         """Return a key in the text, with its citation at the end of the sentence."""
         key = found["key"].rstrip(".:/-")
-        number = self._labels.get(key.casefold())
+        number = self._sources.by_key(key)
         if number is None:
-            number = self._by_key(key)
-        if number is None:
-            if re.search(r"(?:1[5-9]|20)\d\d", key):
-                self._name_only(f"@{key}", _NO_ENTRY if self._has_lists else _NO_LIST)
+            if YEAR.search(re.sub(r"[^\d]+", " ", key)):
+                self._sources.name_only(f"@{key}", self._no_entry)
             return found[0]
         return f"{found[0]}{_AT_END}{self._cite([number])}{_AT_END}"
 
@@ -529,6 +445,8 @@ class _Reader:
         if self._takes_round and _ends_words(before) and self._knows_all(content):
             return self._for_numbers(content)
         marker = self._marker(content, raw)
+        if not marker and names_number(content):
+            marker = self._for_numbers(content)
         if marker:
             return marker
         if is_year_with_locator(content):
@@ -544,19 +462,19 @@ class _Reader:
         if read is None:
             return False
         numbers = [*read.singles, *(number for span in read.spans for number in span)]
-        return self._listed.issuperset(numbers)
+        return self._sources.listed.issuperset(numbers)
 
     def _by_text_before(self, before: str, content: str) -> int | None:
         """Return the entry of a work whose authors stand before its year in brackets."""
         year = year_in(content)
         for names in names_before(before):
-            fitting = self._fitting(names, year)
+            fitting = self._sources.by_authors(names, year)
             if len(fitting) == 1:
                 # In a report that cites numbers, the year is only a remark.
-                return None if fitting[0] in self._numbered else fitting[0]
+                return None if fitting[0] in self._sources.numbered else fitting[0]
         if before.rstrip().endswith("et al."):
             words = " ".join(before.split()[-3:])
-            self._name_only(f"{words} ({content})", _NO_ENTRY if self._has_lists else _NO_LIST)
+            self._sources.name_only(f"{words} ({content})", self._no_entry)
         return None
 
     def _marker(self, content: str, raw: str) -> str:
@@ -573,14 +491,14 @@ class _Reader:
         if names is None:
             return ""
         if names:
-            fitting = self._fitting(names, "")
+            fitting = self._sources.by_authors(names, "")
             if len(fitting) == 1:
                 return self._cite(fitting)
             if "cit" in content:
                 reason = _SEVERAL if fitting else _NO_ENTRY
-                return f"[{self._misunderstood(raw, reason)}]"
+                return f"[{self._sources.misunderstood(raw, reason)}]"
         if not self._last:
-            return f"[{self._misunderstood(raw, _NOTHING_BEFORE)}]"
+            return f"[{self._sources.misunderstood(raw, _NOTHING_BEFORE)}]"
         return self._cite(self._last)
 
     def _for_files(self, content: str) -> str:
@@ -596,7 +514,7 @@ class _Reader:
             title = between.strip(" ,;:–—-")
             if title.casefold() in _source_words():
                 title = ""
-            numbers.append(self._add(Target(title, named.shortest, named.names)))
+            numbers.append(self._sources.add(Target(title, named.shortest, named.names)))
         behind = content[end:].strip()
         is_place = not behind or (behind[0] in ",;:#" and self._may_be_place(behind))
         is_place = is_place or re.match(r"(?:pp?|S|§)\.? ?\d", behind) is not None
@@ -607,7 +525,7 @@ class _Reader:
         works = works_in(content)
         if not works:
             return ""
-        found = [self._fitting(work.names, work.year) for work in works]
+        found = [self._sources.by_authors(work.names, work.year) for work in works]
         if not any(found):
             self._name_works(works, raw, found)
             return ""
@@ -618,7 +536,7 @@ class _Reader:
                 number = fitting[0]
             else:
                 words = f"({' '.join(work.names)}, {work.year})"
-                number = self._misunderstood(words, _SEVERAL if fitting else _NO_ENTRY)
+                number = self._sources.misunderstood(words, _SEVERAL if fitting else _NO_ENTRY)
             numbers.append(number)
             pieces.append(f"{work.before} [{number}]".strip())
         marker = self._cite(numbers)
@@ -628,35 +546,9 @@ class _Reader:
 
     def _name_works(self, works: Sequence[Work], raw: str, found: Sequence[Sequence[int]]) -> None:
         """Name brackets that can only be a citation, or are one since others of the kind are."""
-        is_style = Counter(bool(YEAR.search(words)) for _, words in self._works)[True] > 1
-        is_style = is_style and not any(map(str.isdecimal, self._labels))
-        if is_style or all(work.is_certain for work in works):
-            reason = _SEVERAL if any(found) else _NO_ENTRY if self._has_lists else _NO_LIST
-            self._name_only(raw, reason)
-
-    def _fitting(self, names: Sequence[str], year: str) -> list[int]:
-        """Return the numbers of the entries by these authors of this year (any if empty)."""
-        fitting = list[int]()
-        first = [self._by_word.get(name, ()) for name in names]
-        if not all(first):
-            return []
-        for position in set(first[0]).intersection(*first[1:]):
-            number, words = self._works[position]
-            years = {re.sub(r"\s", "", found).casefold() for found in YEAR.findall(words)}
-            has_year = not year or year in years
-            if not has_year and year[-1:].isdigit():
-                has_year = any(known[:-1] == year for known in years)
-            if has_year:
-                fitting.append(number)
-        if len(fitting) > 1:
-            # The name may also be part of a title.
-            at_start = [
-                number
-                for number, words in self._works
-                if number in fitting and words.casefold().lstrip(" *_").startswith(names[0])
-            ]
-            fitting = at_start or fitting
-        return sorted(set(fitting))
+        if self._sources.has_works or all(work.is_certain for work in works):
+            reason = _SEVERAL if any(found) else self._no_entry
+            self._sources.name_only(raw, reason)
 
     def _for_raised(self, found: re.Match[str]) -> str:
         """Return the citation for a raised marker, or the raised text as it can be read."""
@@ -667,8 +559,8 @@ class _Reader:
         bare = content.strip("[]() ")
         before = found.string[max(0, found.start() - _AROUND) : found.start()]
         behind = found.string[found.end() : found.end() + 4]
-        if bare.casefold() in self._labels and bare.isalpha():
-            return self._cite([self._labels[bare.casefold()]])
+        if bare.casefold() in self._sources.labels and bare.isalpha():
+            return self._cite([self._sources.labels[bare.casefold()]])
         read = numbers_of(bare)
         is_marker = read is not None and not is_power(before, behind)
         if is_marker and found["raised"] and not _may_follow(before):
@@ -707,26 +599,31 @@ def _digits(raised: str) -> str:
     return raised.translate(str.maketrans("¹²³⁰⁴⁵⁶⁷⁸⁹", "1230456789"))
 
 
-def _is_key(label: str) -> bool:
-    """Whether a label is a letter or a key such as `Ash20`, not words of a text."""
-    is_letter = len(label) == 1 and label.isalpha()
-    return is_letter or _NAMED_KEY.fullmatch(label) is not None
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Return a text with its parts outside code blocks and inline code changed."""
+    pieces = list[str]()
+    prose = list[str]()
 
+    def close() -> None:
+        if prose:
+            pieces.append(change("".join(prose)))
+            prose.clear()
 
-def _has_form_of(label: str, other: str) -> bool:
-    """Whether two labels are both letters, or both keys."""
-    return _is_key(other) and (len(label) == 1) == (len(other) == 1)
-
-
-def _is_number(label: str) -> bool:
-    """Whether a label is the number of a source."""
-    return label.isdecimal() and 0 < int(label) < 1000
-
-
-def _plain(address: str) -> str:
-    """Return a normal form of an address, in which spellings of the same one are equal."""
-    plain = _START.sub("", address.partition("#")[0]).rstrip("/").casefold()
-    return plain.removeprefix("./")
+    lines = text.split("\n")
+    for index, (line, is_code) in enumerate(zip(lines, code_lines(lines), strict=True)):
+        if index:
+            prose.append("\n")
+        parts = [line]
+        if not is_code and "`" in line:
+            parts = LINE_PARTS.split(line)
+        for part in parts:
+            if is_code or part.startswith("`"):
+                close()
+                pieces.append(part)
+            else:
+                prose.append(part)
+    close()
+    return "".join(pieces)
 
 
 def _at_sentence_ends(text: str) -> str:
