@@ -8,14 +8,14 @@ from functools import cache
 from typing import NamedTuple
 
 from ..text.words import dates_in
-from ._source_lists import ADDRESS, YEAR
+from ._source_lists import PUBLICATION_YEAR, WEB_ADDRESS
 from .labels import all_labels
 
 # Repetitions in patterns are atomic or bounded, so that a hostile report cannot make matching slow.
 HIDDEN = "\0"
 """Stands around the index of a footnote that became a citation."""
 _TARGET = (
-    rf"\(\s*<?(?P<{{0}}>(?>{ADDRESS}|[^()<>\"'\n]{{{{1,300}}}}"
+    rf"\(\s*<?(?P<{{0}}>(?>{WEB_ADDRESS}|[^()<>\"'\n]{{{{1,300}}}}"
     rf"(?:\([^()<>\n]{{{{0,100}}}}\)[^()<>\"'\n]{{{{0,200}}}}){{{{0,2}}}}))>?[^)\n]{{{{0,300}}}}\)"
 )
 _WORDS = r"(?P<{0}>(?:[^\[\]\n]|\[[^\[\]\n]{{0,200}}\]){{1,500}}+)"
@@ -43,7 +43,7 @@ _PLAIN_FORMS = (
 )
 """Patterns of other forms of markers, and what stands in their places."""
 _MAY_CITE = re.compile(r"[\[\]\d@<]|^\W*\w\W*$")
-TOKEN = re.compile(
+CITATION_TOKEN = re.compile(
     rf"{HIDDEN}(?P<note>\d+){HIDDEN}"
     r"|(?P<opaque>:contentReference\[oaicite:\d+\]\{index=\d+\}|\ue200[^\ue200\ue201\n]{1,100}\ue201"
     r"|\b(?:file)?cite(?:turn\d+[a-z]+\d+)+)"
@@ -53,7 +53,7 @@ TOKEN = re.compile(
     r"|\^\[(?P<inline>[^\[\]\n]{1,500})\]"
     rf"|\[{_WORDS.format('words')}\]"
     rf"(?:{_TARGET.format('target')}|\ ?\[(?P<label>[^\[\]\n]{{0,60}})\])"
-    rf"|\s?[(（<]\s*(?P<enclosed>{ADDRESS})\s*[)）>]|(?<![\w/(<\[])\s?(?P<address>{ADDRESS})"
+    rf"|\s?[(（<]\s*(?P<enclosed>{WEB_ADDRESS})\s*[)）>]|(?<![\w/(<\[])\s?(?P<address>{WEB_ADDRESS})"
     r"|[\[【［]{1,2}(?P<bracket>[^\[\]【】［］]{1,200})[\]】］]{1,2}"
     r"|[(（](?P<round>[^()（）\[\]【】\n]{1,300}(?:\n[^()（）\[\]【】\n]{1,300})?)[)）]"
     r"|<sup\b[^<>]{0,200}>\s*(?P<tagged>[^<>\n]{1,40})\s*</sup\s*>"
@@ -98,7 +98,7 @@ _MOST_NAMES = 12
 _NAME = re.compile(r"[^\W\d_][\w'’.&-]*|&")
 _NOT_IN_NAMES = re.compile(r"[.!?:\"“”]\s+\S+\s|[!?\"“”=%$€£<>/|*+〔《「『]")
 _BEHIND_YEAR = re.compile(r"\s*(?:[,，:：][^!?]{0,60}|(?:pp?|S)\.?\s?\d[\d–-]{0,10})?")
-_YEAR_ONLY = re.compile(rf"(?:{YEAR.pattern})(?:\s*[,:;]\s*.{{1,40}})?")
+_YEAR_ONLY = re.compile(rf"(?:{PUBLICATION_YEAR.pattern})(?:\s*[,:;]\s*.{{1,40}})?")
 _POWER_BASE = re.compile(
     r"(?<![\d.,])10$|[=×·^√]\s?[\d.,]+$|(?<![^\W_])(?:[^\W\d_]|[A-Z]{2,3}|[kcdmnµμ]m)$"
     r"|[\d/]\s?(?:ft|in|yd|mi|sec|min|h|k?g)$|\)$(?<=\w\))"
@@ -245,7 +245,7 @@ def works_in(content: str) -> list[Work] | None:
         end = 0
         names: tuple[str, ...] = ()
         is_first = True
-        for year in YEAR.finditer(part):
+        for year in PUBLICATION_YEAR.finditer(part):
             before = part[end : year.start()]
             end = year.end()
             segment = before.strip(" ,，")
@@ -329,7 +329,7 @@ def is_year_with_locator(content: str) -> bool:
 
 def year_in(content: str) -> str:
     """Return the first year in a text; empty if there is none."""
-    found = YEAR.search(content)
+    found = PUBLICATION_YEAR.search(content)
     return _plain_year(found.group()) if found else ""
 
 

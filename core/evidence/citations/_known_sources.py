@@ -9,7 +9,7 @@ from itertools import count
 from typing import NamedTuple
 
 from ._foreign_markers import same_as_before
-from ._source_lists import YEAR, Entry, SourceList, Target
+from ._source_lists import PUBLICATION_YEAR, Entry, SourceList, Target
 
 _START = re.compile(r"https?://(?:www\.)?", re.I)
 _NAME = re.compile(r"[^\W\d_][\w'’.&-]*")
@@ -78,7 +78,7 @@ class KnownSources:
     def has_works(self) -> bool:
         """Whether several entries have a year and no number, so that authors and years cite
         them."""
-        dated = [number for number, words in self._works if YEAR.search(words)]
+        dated = [number for number, words in self._works if PUBLICATION_YEAR.search(words)]
         return len(dated) > 1 and not self.numbered
 
     def add(self, target: Target, wanted: int = 0) -> int:
@@ -105,7 +105,7 @@ class KnownSources:
 
     def add_work(self, number: int, words: str) -> None:
         """Have authors, year and title in these words stand for a source."""
-        year = YEAR.search(words)
+        year = PUBLICATION_YEAR.search(words)
         beginning = words[: year.start()] if year and year.start() else words
         self._works.append((number, words))
         names = (name.casefold().strip(".'’") for name in _NAME.findall(beginning)[:_HEAD_WORDS])
@@ -197,7 +197,7 @@ def is_key(label: str) -> bool:
 
 def _has_year(words: str, year: str) -> bool:
     """Whether a text has a year; one without a letter is found with any."""
-    for found in YEAR.findall(words):
+    for found in PUBLICATION_YEAR.findall(words):
         known = re.sub(r"\s", "", found).casefold()
         if known == year or (year[-1:].isdigit() and known[:-1] == year):
             return True

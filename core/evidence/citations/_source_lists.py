@@ -14,15 +14,15 @@ from .labels import source_headings
 from .markers import code_lines
 
 # Repetitions in patterns are atomic or bounded, so that a hostile report cannot make matching slow.
-ADDRESS = (
+WEB_ADDRESS = (
     r"(?>https?://[^\s<>()\[\]（）】，。；“”\"]+(?:\([^\s()]*\)[^\s<>()\[\]（）】，。；“”\"]*)*)"
 )
 """Pattern of a web address, also with brackets in it."""
-YEAR = re.compile(
+PUBLICATION_YEAR = re.compile(
     r"(?<![\w/.-])(?:(?:1[5-9]|20)\d\d[a-z]?|n\.\s?d\.|o\.\s?J\.|s\.\s?[da]\.)(?![\w-])"
 )
 """A year of publication, also with a letter behind it, or what stands for an unknown one."""
-_WEB = re.compile(ADDRESS)
+_WEB = re.compile(WEB_ADDRESS)
 _BULLET = r"(?:[-*+•]\s+)"
 _LABELLED = re.compile(
     rf"\s{{0,12}}(?:>\s?)?{_BULLET}?\**(?:"
@@ -313,7 +313,7 @@ def _unlabelled(
         nonlocal words
         if words:
             target = read_target(words, files)
-            if target.address or YEAR.search(words):
+            if target.address or PUBLICATION_YEAR.search(words):
                 last = end
                 while not lines[last].strip():
                     last -= 1
@@ -323,8 +323,8 @@ def _unlabelled(
     for index in range(section.start, section.end):
         line = lines[index]
         bare = re.sub(rf"^\s*{_BULLET}", "", line).strip()
-        is_complete = YEAR.search(words) or read_target(words, files).address
-        is_start = line[:1] not in " \t" and (YEAR.search(line) or files.in_text(line))
+        is_complete = PUBLICATION_YEAR.search(words) or read_target(words, files).address
+        is_start = line[:1] not in " \t" and (PUBLICATION_YEAR.search(line) or files.in_text(line))
         is_new = bare != line.strip() or (is_complete and is_start) or index - first >= _MOST_LINES
         if not bare or are_code[index] or is_new or _heading(line)[0]:
             close(index - 1)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from ..text.sentences import sentence_spans
 from ._file_names import FileNames
 from ._foreign_markers import (
+    CITATION_TOKEN,
     CONNECTORS,
     HIDDEN,
-    TOKEN,
     Work,
     is_power,
     is_year_with_locator,
@@ -29,7 +29,7 @@ from ._foreign_markers import (
 )
 from ._known_sources import KnownSources, NotUnderstood, is_key, is_number
 from ._source_lists import (
-    YEAR,
+    PUBLICATION_YEAR,
     SourceList,
     Target,
     find_source_lists,
@@ -66,7 +66,7 @@ _SHORT_FORM = re.compile(
 """A footnote that names a work only by its author, and a page: "Ash, Light, p. 12"."""
 _REFERENCE = re.compile(
     rf"[^\W\d_a-z][^\s,]{{0,40}}(?:\s[^\W\d_a-z][^\s,]{{0,40}}){{0,3}},\s[^\n]{{1,300}}?"
-    rf"\((?:[^()]{{0,60}}[\s,:])?{YEAR.pattern}\)"
+    rf"\((?:[^()]{{0,60}}[\s,:])?{PUBLICATION_YEAR.pattern}\)"
 )
 """A footnote that describes a publication: an author first, and a year in brackets."""
 _PARAGRAPH_TAG = re.compile(r"</?p>")
@@ -221,7 +221,7 @@ class _Reader:
 
     def _read_prose(self, text: str) -> str:
         """Return a text outside code with its citations as markers."""
-        return _ONLY_MARKERS.sub(r"\1", TOKEN.sub(self._read_token, text))
+        return _ONLY_MARKERS.sub(r"\1", CITATION_TOKEN.sub(self._read_token, text))
 
     def _read_token(self, found: re.Match[str]) -> str:
         """Return what stands in place of a part of a text that may be a citation."""
@@ -315,9 +315,11 @@ class _Reader:
 
     def _read_inner(self, raw: str, size: int) -> str:
         """Read the two parts of a text one by one."""
-        first = TOKEN.sub(self._read_token, raw[:size])
+        first = CITATION_TOKEN.sub(self._read_token, raw[:size])
         return (
-            first + (" " if first.endswith("]") else "") + TOKEN.sub(self._read_token, raw[size:])
+            first
+            + (" " if first.endswith("]") else "")
+            + CITATION_TOKEN.sub(self._read_token, raw[size:])
         )
 
     def _for_reference(self, found: re.Match[str]) -> str:
@@ -330,9 +332,9 @@ class _Reader:
         is_shortcut = not found["label"]
         has_own = not is_shortcut and words.strip().casefold() in self._sources.labels
         if number is None or is_marker or has_own:
-            first = TOKEN.sub(self._read_token, f"[{words}]")
+            first = CITATION_TOKEN.sub(self._read_token, f"[{words}]")
             behind = found[0][len(words) + 2 :]
-            return first + TOKEN.sub(self._read_token, behind)
+            return first + CITATION_TOKEN.sub(self._read_token, behind)
         return f"{words} {self._cite([number])}"
 
     def _for_bracket(self, found: re.Match[str]) -> str:
@@ -359,7 +361,7 @@ class _Reader:
         if _LIKE_OURS.fullmatch(content):
             # A year, or an interval such as [0, 1], must not become one of our markers.
             return raw.translate(INERT)
-        return raw[0] + TOKEN.sub(self._read_token, raw[1:])
+        return raw[0] + CITATION_TOKEN.sub(self._read_token, raw[1:])
 
     def _labelled(self, content: str) -> str:
         """Return the citation of entries by letters or keys, perhaps with a place in the work."""
@@ -433,7 +435,7 @@ class _Reader:
         key = found["key"].rstrip(".:/-")
         number = self._sources.by_key(key)
         if number is None:
-            if YEAR.search(re.sub(r"[^\d]+", " ", key)):
+            if PUBLICATION_YEAR.search(re.sub(r"[^\d]+", " ", key)):
                 self._sources.name_only(f"@{key}", self._no_entry)
             return found[0]
         return f"{found[0]}{_AT_END}{self._cite([number])}{_AT_END}"
@@ -454,7 +456,7 @@ class _Reader:
             if number is not None:
                 return f"{_AT_END}{self._cite([number])}{_AT_END}"
         inner = raw[1:-1]
-        return raw[0] + TOKEN.sub(self._read_token, inner) + raw[-1]
+        return raw[0] + CITATION_TOKEN.sub(self._read_token, inner) + raw[-1]
 
     def _knows_all(self, content: str) -> bool:
         """Whether a marker has numbers of the source list only."""
