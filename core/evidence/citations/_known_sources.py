@@ -9,7 +9,7 @@ from itertools import count
 from typing import NamedTuple
 
 from ._foreign_markers import same_as_before
-from ._source_lists import PUBLICATION_YEAR, Entry, SourceList, Target
+from ._source_lists import PUBLICATION_YEAR, ListedSource, SourceList, Target
 
 _START = re.compile(r"https?://(?:www\.)?", re.I)
 _NAME = re.compile(r"[^\W\d_][\w'’.&-]*")
@@ -151,7 +151,7 @@ class KnownSources:
         at_start = [number for number, begins in fitting.items() if begins]
         return sorted(at_start or fitting)
 
-    def _add_entry(self, entry: Entry, previous: int | None) -> int:
+    def _add_entry(self, entry: ListedSource, previous: int | None) -> int:
         """Add an entry of a source list, after the one with the number `previous`; return its
         number."""
         target = entry.target

@@ -68,7 +68,7 @@ class Target(NamedTuple):
     part of it."""
 
 
-class Entry(NamedTuple):
+class ListedSource(NamedTuple):
     """An entry of a source list."""
 
     first: int
@@ -85,7 +85,7 @@ class Entry(NamedTuple):
 class SourceList(NamedTuple):
     """A list of sources."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[ListedSource]
     is_headed: bool
     """Whether its heading says that it is a list of sources."""
 
@@ -236,7 +236,7 @@ def _sections(lines: Sequence[str], are_code: Sequence[bool]) -> Iterator[_Secti
 
 def _entry_at(
     lines: Sequence[str], index: int, end: int, files: FileNames, *, is_headed: bool
-) -> Entry | None:
+) -> ListedSource | None:
     """Return the labelled entry that begins on a line; None if none does."""
     found = _LABELLED.fullmatch(lines[index].rstrip())
     if not found or not found.lastgroup:
@@ -273,18 +273,18 @@ def _entry_at(
         return None
     if target.address and not is_headed:
         target = target._replace(title=read_target(found["words"], files).title)
-    return Entry(index, last, label, words, target)
+    return ListedSource(index, last, label, words, target)
 
 
 def _labelled(
     lines: Sequence[str], are_code: Sequence[bool], section: _Section, files: FileNames
-) -> list[Entry]:
+) -> list[ListedSource]:
     """Return the entries with labels below a heading.
 
     If only a part of its words announces sources, at least half of the entries have to name an
     address or a file.
     """
-    entries = list[Entry]()
+    entries = list[ListedSource]()
     index = section.start
     while index < section.end:
         entry = None
@@ -302,10 +302,10 @@ def _labelled(
 
 def _unlabelled(
     lines: Sequence[str], are_code: Sequence[bool], section: _Section, files: FileNames
-) -> list[Entry]:
+) -> list[ListedSource]:
     """Return the entries of a list without labels: items or paragraphs with a year, an address or
     the name of a file."""
-    entries = list[Entry]()
+    entries = list[ListedSource]()
     first = -1
     words = ""
 
@@ -317,7 +317,7 @@ def _unlabelled(
                 last = end
                 while not lines[last].strip():
                     last -= 1
-                entries.append(Entry(first, last, "", words, target))
+                entries.append(ListedSource(first, last, "", words, target))
         words = ""
 
     for index in range(section.start, section.end):
@@ -340,7 +340,7 @@ def _numbered_lists(
     lines: Sequence[str], are_code: Sequence[bool], start: int, end: int, files: FileNames
 ) -> list[SourceList]:
     """Return the lists of labelled entries with addresses or names of files between two lines."""
-    lists = list[list[Entry]]()
+    lists = list[list[ListedSource]]()
     index = start
     while index < end:
         entry = None
@@ -356,7 +356,7 @@ def _numbered_lists(
     return [SourceList(entries, is_headed=False) for entries in lists]
 
 
-def _follows(entry: Entry, previous: Entry, lines: Sequence[str]) -> bool:
+def _follows(entry: ListedSource, previous: ListedSource, lines: Sequence[str]) -> bool:
     """Whether an entry belongs to the list of the one before it."""
     if entry.first - previous.first <= _FARTHEST:
         return True
