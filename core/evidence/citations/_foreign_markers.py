@@ -83,7 +83,7 @@ _LOCATOR = re.compile(
 _SAME = re.compile(
     r"(?P<names>[^\d,;]{2,60}[,:]?\s+)??(?:(?:see|siehe|vgl\.|voir|cf\.|véase)\s+)?"
     r"(?:ibid(?:em)?\.?|ibíd\.?|ib\.|id\.|idem|ebd\.?|ebenda|a\.\s?a\.\s?O\.|loc\.?\s?cit\.?|(?P<work>op\.?\s?cit\.?)"
-    r"|tamże|там же|同上|同前)(?:[\s,.:;(]+[^;]{0,60})?",
+    r"|tamże|там же|同上|同前)(?:[\s,.:;(]+[^;\d]{0,40}\d[^;]{0,30})?",
     re.IGNORECASE,
 )
 CONNECTORS = frozenset(

@@ -38,12 +38,19 @@ _ALWAYS = ("bracketed", "cell", "tagged", "raised", "round", "listed")
 """Labels that also stand before entries of a list without a heading; these have an address or the
 name of a file."""
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|\*\*[^*]+\*\*\s*$|-{3,}\s*$)")
+_UNDERLINE = re.compile(r"\s{0,3}(?:={2,}|-{2,})\s*")
 _LEVEL = re.compile(r"\s{0,3}(#{1,6})\s+(.*)")
 _BOLD = re.compile(r"\s{0,3}(?:\*\*|__)([^*_]{1,80})(?:\*\*|__)\s*[:：]?\s*")
 _NAMED = re.compile(r"\s{0,3}([^\s#|>*\[][^|\[\n]{0,40})[:：]\s*")
+_MORE_NAMES = "literature(?: cited)?|reference list|list of references|further reading|links"
+"""Headings of source lists that our own reports do not have."""
 _NOTES = "(?:end|foot)?notes|endnoten|anmerkungen|fußnoten|notas|note"
 """Headings of notes, of which some may be sources."""
 _RULE = re.compile(r"\s*\|[\s|:-]+\|?\s*")
+_PUBLICATION = re.compile(
+    rf"[*_“„\"]*[^\W\d_][^\s,]*(?:,|\s(?:[^\W\d_]\.?){{1,3}}[\s,.]|[^\n]{{0,80}}?[(,]\s?{PUBLICATION_YEAR.pattern})"
+)
+"""How the description of a publication begins: with an author, or soon with a year."""
 _ROW = re.compile(r"\s*\|.*")
 _BELOW = 7
 """Level of a heading without hashes."""
@@ -161,6 +168,9 @@ def without_lists(lines: Sequence[str], lists: Sequence[SourceList]) -> list[str
             if lines[above].strip():
                 removed.add(above)
             above -= 1
+        if above >= 1 and _UNDERLINE.fullmatch(lines[above]) and _heading(lines[above - 1])[1]:
+            removed.add(above)
+            above -= 1
         if above >= 0 and (_HEADING.match(lines[above]) or _heading(lines[above])[1]):
             removed.add(above)
     return [line for number, line in enumerate(lines) if number not in removed]
@@ -179,6 +189,7 @@ def _names() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the patterns of headings of source lists: without and with other words."""
     names = source_headings()
     number = r"(?:[\dIVX]{1,4}[.)、]\s*|[一二三四五六七八九十]{1,3}[.)、]\s*)?"
+    names = f"{names}|{_MORE_NAMES}"
     exact = re.compile(rf"{number}(?:{names})", re.I)
     wide = re.compile(
         rf"{number}(?:\w+ ){{0,2}}\w{{0,4}}(?:{names}|{_NOTES})"
@@ -201,6 +212,9 @@ def _heading(line: str) -> tuple[int, bool, bool]:
     elif bold or named:
         level = _BELOW
         words = bold[1] if bold else named[1] if named else ""
+    elif line[:1].strip() and len(line) < 40 and exact.fullmatch(line.strip()):
+        # A heading without a mark, or with a line below it.
+        return _BELOW, True, True
     else:
         return 0, False, False
     words = words.strip(" #*_:：").strip()
@@ -313,7 +327,8 @@ def _unlabelled(
         nonlocal words
         if words:
             target = read_target(words, files)
-            if target.address or PUBLICATION_YEAR.search(words):
+            is_publication = _PUBLICATION.match(words) and PUBLICATION_YEAR.search(words)
+            if target.address or is_publication:
                 last = end
                 while not lines[last].strip():
                     last -= 1

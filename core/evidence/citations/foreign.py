@@ -350,9 +350,9 @@ class _Reader:
         if number is not None:
             # A link by reference whose words are its label.
             return f"{content} {self._cite([number])}"
-        title, _, place = content.partition(",")
+        title, _, locator = content.partition(",")
         number = self._sources.by_title(title)
-        if number is not None and (not place or self._may_be_place(place)):
+        if number is not None and (not locator or _may_be_locator(locator)):
             return self._cite([number])
         if content.startswith("^") and " " not in content:
             return f"[{self._sources.misunderstood(raw, _NO_NOTE)}]"
@@ -378,11 +378,7 @@ class _Reader:
         rest = parts[len(numbers) :]
         missing = [part for part in rest if len(part) == 1 and part.isalpha()]
         numbers += [self._sources.misunderstood(f"[{part}]", _NO_ENTRY) for part in missing]
-        return self._cite(numbers) if all(map(self._may_be_place, rest)) else ""
-
-    def _may_be_place(self, part: str) -> bool:
-        """Whether a part of a marker may name a place in the work."""
-        return len(part) < 40 and (len(part) == 1 or any(map(str.isdigit, part)))
+        return self._cite(numbers) if all(map(_may_be_locator, rest)) else ""
 
     def _for_numbers(self, content: str) -> str:
         """Return the citation for a marker with numbers; empty if it has others things."""
@@ -505,8 +501,8 @@ class _Reader:
 
     def _for_files(self, content: str) -> str:
         """Return the citation for brackets with names of files, each perhaps with a title before
-        and a place behind it."""
-        numbers = list[int]()
+        and a page behind it."""
+        targets = list[Target]()
         end = 0
         for named in self._files.in_text(content):
             between = content[end : named.start]
@@ -516,11 +512,13 @@ class _Reader:
             title = between.strip(" ,;:–—-")
             if title.casefold() in _source_words():
                 title = ""
-            numbers.append(self._sources.add(Target(title, named.shortest, named.names)))
+            targets.append(Target(title, named.shortest, named.names))
         behind = content[end:].strip()
-        is_place = not behind or (behind[0] in ",;:#" and self._may_be_place(behind))
-        is_place = is_place or re.match(r"(?:pp?|S|§)\.? ?\d", behind) is not None
-        return self._cite(numbers) if numbers and is_place else ""
+        is_locator = behind[:1] in ",;:#" and _may_be_locator(behind)
+        is_locator = is_locator or re.match(r"(?:pp?|S|§)\.? ?\d", behind) is not None
+        if not targets or (behind and not is_locator):
+            return ""
+        return self._cite(map(self._sources.add, targets))
 
     def _for_works(self, content: str, raw: str) -> str:
         """Return the citation for brackets with authors and years."""
@@ -601,6 +599,11 @@ def _digits(raised: str) -> str:
     return raised.translate(str.maketrans("¹²³⁰⁴⁵⁶⁷⁸⁹", "1230456789"))
 
 
+def _may_be_locator(part: str) -> bool:
+    """Whether a part of a marker may say where in the work something stands."""
+    return len(part) < 40 and (len(part) == 1 or any(map(str.isdigit, part)))
+
+
 def _outside_code(text: str, change: Callable[[str], str]) -> str:
     """Return a text with its parts outside code blocks and inline code changed."""
     pieces = list[str]()
@@ -638,8 +641,16 @@ def _at_sentence_ends(text: str) -> str:
     index = 0
     markers = dict[int, str]()
     for found in moved:
-        is_spaced = text[: found.start()].endswith(" ")
-        edits.append(Edit(found.start() - is_spaced, found.end(), ""))
+        start = found.start()
+        line_start = text.rfind("\n", 0, start) + 1
+        if text[line_start:start].lstrip().startswith("|"):
+            # In a table, the sentence ends with the cell.
+            space = "" if text[start - 1] == " " else " "
+            edits.append(Edit(start, found.end(), f"{space}{found[1]}"))
+            continue
+        if text[start - 1 : start] == " ":
+            start -= 1
+        edits.append(Edit(start, found.end(), ""))
         while index < len(spans) - 1 and spans[index][1] <= found.start():
             index += 1
         start, end = spans[index]

@@ -43,17 +43,17 @@ def write_notes(root: etree._Element) -> list[etree._Element]:
     further below.
     """
     positions = {element: index for index, element in enumerate(root.iter(etree.Element))}
-    places = dict[str, etree._Element]()
+    targets = dict[str, etree._Element]()
     for element in positions:
         for name in (element.get("id"), element.get("name")):
             if name:
-                places.setdefault(name, element)
+                targets.setdefault(name, element)
     references = list[tuple[etree._Element, str, etree._Element]]()
     for link in root.iter("a"):
         address = link.get("href", "")
         words = _WORDS.fullmatch("".join(map(str, link.itertext())))
-        place = places.get(address[1:]) if address.startswith("#") else None
-        note = None if place is None else _note_at(place)
+        target = targets.get(address[1:]) if address.startswith("#") else None
+        note = None if target is None else _note_at(target)
         if words and note is not None and positions[note] > positions[link]:
             references.append((link, words["label"], note))
     labels = dict[etree._Element, str]()
@@ -77,9 +77,9 @@ def write_notes(root: etree._Element) -> list[etree._Element]:
     return list(labels)
 
 
-def _note_at(place: etree._Element) -> etree._Element | None:
-    """Return the footnote at a place to which a link leads; None if there is none."""
-    note = place
+def _note_at(target: etree._Element) -> etree._Element | None:
+    """Return the footnote at the element to which a link leads; None if there is none."""
+    note = target
     while note.tag not in _BLOCKS:
         above = note.getparent()
         if note.tag in _HEADINGS or above is None:
