@@ -286,9 +286,9 @@ async def check_read(
             "Note: without a language model (--model), only numbers and quotations are looked up."
         )
     run = await in_turn(run_for_check, report.text, context, asked)
-    named = await asyncio.to_thread(_named_sources, report.targets, context)
-    unknown = {marker.number for marker in report.not_understood}
-    on_notice(f"reading {counted(len(named.keys() - unknown), 'source')}")
+    unknown = {marker.number: marker.reason for marker in report.not_understood}
+    named = await asyncio.to_thread(_named_sources, report.targets, unknown, context)
+    on_notice(f"reading {counted(len(named.keys() - unknown.keys()), 'source')}")
     keys = {number: found.source.key for number, found in named.items()}
     sources = {found.source.key: found.source for found in named.values()}
     read_sources = current_texts(context, run, on_notice)
@@ -347,14 +347,16 @@ class _NamedSource(NamedTuple):
     """Why it cannot be read; empty if that can be tried."""
 
 
-def _named_sources(targets: Mapping[int, Target], context: Context) -> dict[int, _NamedSource]:
+def _named_sources(
+    targets: Mapping[int, Target], unknown: Mapping[int, str], context: Context
+) -> dict[int, _NamedSource]:
     """Return the cited sources by number: web pages, and files that are looked up in
-    `context.docs`."""
+    `context.docs`. `unknown`: why a citation is not understood, by the number in its place."""
     documents = _Documents(context)
     named = dict[int, _NamedSource]()
     for number, target in sorted(targets.items()):
         address = target.address
-        title = target.title or address
+        title = unknown.get(number) or target.title or address
         source = Source(key=address, title=title, location=address, address=address, kind="web")
         reason = ""
         if not address:
