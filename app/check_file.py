@@ -413,7 +413,7 @@ class _Documents:
 
 def _plain_path(path: str) -> str:
     """Return a path in a form in which spellings of the same one are equal."""
-    parts = path.replace("\\", "/").casefold().split("/")
+    parts = unquote(path).replace("\\", "/").casefold().split("/")
     return "/".join(part for part in parts if part not in ("", ".", ".."))
 
 

@@ -255,6 +255,18 @@ def test_the_suffixes_of_registered_parsers_are_names_of_files_too() -> None:
         ("Lit 1844 [1]. Wet [2].\n\n# Notes\n\n1. a.md\n2. Ibid.", "Lit 1844 [1]. Wet [2]."),
         (r"Lit 1844 \[1\].\n\n1. a.md".replace(r"\n", "\n"), "Lit 1844 [1]."),
         ("Lit 1844 [ibid.]", "Lit 1844 [1]"),
+        ("Lit [1], p. 4. Wet [1](p. 5).\n\n# Sources\n\n1 a.md", "Lit [1]. Wet [1]."),
+        ("Lit [S1] and [Source 2].\n\n# Sources\n\nS1. a.md\nSource 2: b.md", "Lit [1] and [2]."),
+        ("Lit <a.md> and [[b.md]] and (file:///docs/c.md).", "Lit [1] and [2] and [3]."),
+        ("Lit (see https://a.example/a.md).", "Lit (see [1])."),
+        ("Lit[^1^] and [1]–[2].\n\n# Links\n\n1. a.md\n2. b.md", "Lit[1] and [1, 2]."),
+        ("Lit [1]_.\n\n.. [1] The light, a.md", "Lit [1]."),
+        (
+            "Lit.[^1] Wet.[^2]\n\n[^1]: Ash, *Light*, a.md, 3.\n[^2]: Ash, *Light*, 12.",
+            "Lit.[1] Wet.[1]",
+        ),
+        ("Lit [The Light, p. 3].\n\n# Sources\n\n- The light of Vane, 2020, a.md", "Lit [1]."),
+        ("Lit :contentReference[oaicite:0]{index=0}.", "Lit [1]."),
     ],
 )
 def test_further_forms_of_markers_are_read(text: str, expected: str) -> None:

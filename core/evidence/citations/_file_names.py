@@ -13,7 +13,8 @@ _MOST = 5
 """Maximum number of files that are looked for in one entry or marker."""
 _DELIMITER = re.compile(r"[\s\"'“”„«»‘’`(\[{<|,;:=—–*]+")
 """Matches what may stand before a name; all of these may also be part of one."""
-_WEB = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_WEB = re.compile(r"(?<![a-z0-9+.-])(?!file:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\([_*])")
 
 
 class FileName(NamedTuple):
@@ -48,8 +49,10 @@ class FileNames:
             starts = [first]
             starts += [first + delimiter.end() for delimiter in _DELIMITER.finditer(before)]
             starts = [start for start in starts if start < ending.start()]
-            names = dict.fromkeys(text[start : ending.end()].strip("./ ") for start in starts)
-            if starts and not _WEB.search(text[starts[-1] : ending.end()]):
+            written = (text[start : ending.end()] for start in starts)
+            names = dict.fromkeys(_ESCAPED.sub(r"\1", name).strip("./ ") for name in written)
+            last_word = before.split()[-1:] or [""]
+            if starts and not _WEB.search(last_word[0]):
                 found.append(FileName(starts[-1], ending.end(), tuple(filter(None, names))))
             if len(found) == _MOST:
                 break

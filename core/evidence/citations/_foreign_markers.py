@@ -15,7 +15,7 @@ from .labels import all_labels
 HIDDEN = "\0"
 """Stands around the index of a footnote that became a citation."""
 _TARGET = (
-    rf"\(\s*<?(?P<{{0}}>(?>{WEB_ADDRESS}|[^()<>\"'\n]{{{{1,300}}}}"
+    rf"\(\s*<?(?P<{{0}}>(?>{WEB_ADDRESS}|(?:[^()<>\"'\n]|(?<!\s)'){{{{1,300}}}}"
     rf"(?:\([^()<>\n]{{{{0,100}}}}\)[^()<>\"'\n]{{{{0,200}}}}){{{{0,2}}}}))>?[^)\n]{{{{0,300}}}}\)"
 )
 _WORDS = r"(?P<{0}>(?:[^\[\]\n]|\[[^\[\]\n]{{0,200}}\]){{1,500}}+)"
@@ -37,6 +37,8 @@ _PLAIN_FORMS = (
     (re.compile(r"\[\^(\d{1,3})\^\]"), r"[^\1]"),
     (re.compile(r"\^\[(\d[\d,;\s–-]{0,30})\]\^"), r"[\1]"),
     (re.compile(r"\[(\d{1,3})\]\s?[–—-]\s?\[(\d{1,3})\](?!\()"), r"[\1-\2]"),
+    # A page behind the brackets.
+    (re.compile(r"(\[\^?\d{1,3})\],?\s\(?((?:pp?|S)\.\s?\d[\d–-]{0,12})\)?"), r"\1, \2]"),
     # reStructuredText.
     (re.compile(r"(\[#?\w{1,40}\])_(?!\w)"), r"\1"),
     (re.compile(r"^\.\. (?=\[)", re.MULTILINE), ""),
@@ -54,6 +56,7 @@ CITATION_TOKEN = re.compile(
     rf"|\[{_WORDS.format('words')}\]"
     rf"(?:{_TARGET.format('target')}|\ ?\[(?P<label>[^\[\]\n]{{0,60}})\])"
     rf"|\s?[(（<]\s*(?P<enclosed>{WEB_ADDRESS})\s*[)）>]|(?<![\w/(<\[])\s?(?P<address>{WEB_ADDRESS})"
+    r"|<(?P<angled>[^<>\s/:][^<>\n:]{0,200}\.\w{1,10})>"
     r"|[\[【［]{1,2}(?P<bracket>[^\[\]【】［］]{1,200})[\]】］]{1,2}"
     r"|[(（](?P<round>[^()（）\[\]【】\n]{1,300}(?:\n[^()（）\[\]【】\n]{1,300})?)[)）]"
     r"|<sup\b[^<>]{0,200}>\s*(?P<tagged>[^<>\n]{1,40})\s*</sup\s*>"
@@ -319,6 +322,11 @@ def names_in(text: str) -> list[str]:
         if word and word not in CONNECTORS and found.casefold() not in CONNECTORS:
             names.append(word)
     return names
+
+
+def is_locator(text: str) -> bool:
+    """Whether a text says where in a work something stands, such as `p. 4`."""
+    return _LOCATOR.fullmatch(text.strip()) is not None and " " not in text.strip(" 0123456789–-,")
 
 
 def is_year_with_locator(content: str) -> bool:

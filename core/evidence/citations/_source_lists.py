@@ -29,10 +29,13 @@ _LABELLED = re.compile(
     r"[\[【［]\^?@?(?P<bracketed>[^\[\]【】［］\n]{1,40})[\]】］](?![(\[])"
     r"|\|\s*[\[]?(?P<cell>\d{1,3})\.?\]?\s*\|"
     r"|<sup>(?P<tagged>\d{1,3}|[a-z])</sup>|(?P<raised>[¹²³⁰⁴-⁹]{1,3})"
-    r"|\((?P<round>\d{1,3}|[a-z])\)|(?P<listed>\d{1,3})[.)、:：]"
+    r"|\((?P<round>\d{1,3}|[a-z])\)"
+    r"|(?:(?:sources?|refs?\.?|references?|quelle|note)\s)?(?P<listed>\d{1,3})(?:[.)、:：]|\s[–—-]\s)"
+    r"|(?P<bare>\d{1,3})(?=\s+[^\W\d_])"
     r"|(?P<letter>[a-z])[.)](?=\s)|@(?P<named>[^\W\d_][\w:.+/-]{0,60})[:：]\s"
-    r"|(?P<key>[^\W\d_][\w+-]{0,60}\d[\w+-]{0,60})[:：]\s)"
-    r"\**\s*[:：]?\s*(?P<words>\S.*)"
+    r"|(?P<key>[^\W\d_][\w+-]{0,60}\d[\w+-]{0,60})[:：.)]\s)"
+    r"\**\s*[:：]?\s*(?P<words>\S.*)",
+    re.IGNORECASE,
 )
 _ALWAYS = ("bracketed", "cell", "tagged", "raised", "round", "listed")
 """Labels that also stand before entries of a list without a heading; these have an address or the

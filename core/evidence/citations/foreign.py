@@ -15,6 +15,7 @@ from ._foreign_markers import (
     CONNECTORS,
     HIDDEN,
     Work,
+    is_locator,
     is_power,
     is_year_with_locator,
     names_before,
@@ -257,6 +258,9 @@ class _Reader:
                 before = found.string[found.start() - 1 : found.start()]
                 space = "" if not before.strip() and before else " "
                 return space + self._cite([self._sources.add(Target("", address))])
+            case "angled":
+                name = self._files.of_link(found["angled"])
+                return self._for_files(name) or raw
             case "bracket":
                 return self._for_bracket(found)
             case "round":
@@ -290,6 +294,8 @@ class _Reader:
         bare = words.strip("[]^ ")
         wanted = int(bare) if is_number(bare) else 0
         name = self._files.of_link(address)
+        if wanted and not name and is_locator(address):
+            return self._for_numbers(f"{bare}, {address}") or link[0]
         if address.lower().startswith(("http://", "https://")):
             target = Target("", address.rstrip(".,;:"))
         elif name:
@@ -358,6 +364,9 @@ class _Reader:
             return f"[{self._sources.misunderstood(raw, _NO_NOTE)}]"
         if self._sources.may_be_label(content):
             return f"[{self._sources.misunderstood(raw, _NO_ENTRY)}]"
+        if raw.startswith("[[") and raw.endswith("]]"):
+            # A link of a wiki.
+            return f"{content} [{self._sources.misunderstood(raw, _NO_TARGET)}]"
         if _LIKE_OURS.fullmatch(content):
             # A year, or an interval such as [0, 1], must not become one of our markers.
             return raw.translate(INERT)
