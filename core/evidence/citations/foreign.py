@@ -50,6 +50,7 @@ _BEFORE_END = re.compile(r"[.!?…。！？]?[\"'”’»*_)]*$")
 _ONLY_MARKERS = re.compile(r"[(（]\s?(\[\d[\d, ]*\](?:[,; ]{0,2}\[\d[\d, ]*\]){0,9})\s?[)）]")
 _SIGNS = re.compile(f"[{HIDDEN}{_AT_END}]")
 _START = re.compile(r"https?://(?:www\.)?", re.I)
+_LIKE_ADDRESS = re.compile(r"[/.#:]")
 _SCHEME = re.compile(r"(?:mailto|tel|data|javascript|sms):", re.I)
 _IN_MARKER = re.compile(
     r"(?:[\[【［(（>^]|[,;]\s?)(?:[^\W\d_]{2,12}\s)?\^?(\d{1,3})\b(?!\]{1,2}\()"
@@ -291,42 +292,39 @@ class _Reader:
         """Return the words of a link with the citation of its target."""
         words = link["words"]
         address = link["target"].strip()
+        if address.startswith("#") or _SCHEME.match(address):
+            return link[0]
         bare = words.strip("[]^ ")
         wanted = int(bare) if is_number(bare) else 0
         name = self._files.of_link(address)
+        is_web = address.lower().startswith(("http://", "https://"))
         if wanted and not name and is_locator(address):
             return self._for_numbers(f"{bare}, {address}") or link[0]
-        if address.lower().startswith(("http://", "https://")):
-            target = Target("", address.rstrip(".,;:"))
+        if not is_web and not name and not _LIKE_ADDRESS.search(address):
+            # A remark in round brackets right behind square ones.
+            return self._read_both(f"[{words}]", link[0][len(words) + 2 :])
+        if is_web:
+            marker = self._cite([self._sources.add(Target("", address.rstrip(".,;:")), wanted)])
         elif name:
             target = Target("", name.removeprefix("./"), (name,))
-        elif address.startswith("#") or _SCHEME.match(address) or not re.search(r"[/.#:]", address):
-            # A place within the report, or a remark in brackets behind other brackets.
-            if address.startswith("#") or _SCHEME.match(address):
-                return link[0]
-            return self._read_inner(link[0], len(words) + 2)
+            marker = self._cite([self._sources.add(target, wanted)])
         else:
-            number = self._sources.misunderstood(link[0], _NO_TARGET, wanted)
-            return f"[{number}]" if wanted else f"{words} [{number}]"
-        if not wanted and not words.startswith("["):
-            target = target._replace(title="")
-        marker = self._cite([self._sources.add(target, wanted)])
-        if _START.match(words) or words.strip().casefold() in _source_words():
+            marker = f"[{self._sources.misunderstood(link[0], _NO_TARGET, wanted)}]"
+        if wanted or _START.match(words) or words.strip().casefold() in _source_words():
             return marker
-        return marker if wanted else f"{self._without_markers(words)} {marker}"
+        if words.startswith("[") and words.endswith("]"):
+            words = words[1:-1]
+        if "[" in words:
+            words = CITATION_TOKEN.sub(self._read_token, words)
+        return f"{words} {marker}"
 
-    def _without_markers(self, words: str) -> str:
-        """Return the words of a link; their own brackets would form a marker."""
-        return words[1:-1] if words.startswith("[") and words.endswith("]") else words
-
-    def _read_inner(self, raw: str, size: int) -> str:
-        """Read the two parts of a text one by one."""
-        first = CITATION_TOKEN.sub(self._read_token, raw[:size])
-        return (
-            first
-            + (" " if first.endswith("]") else "")
-            + CITATION_TOKEN.sub(self._read_token, raw[size:])
-        )
+    def _read_both(self, first: str, second: str) -> str:
+        """Return two parts of a text with their citations as markers."""
+        first = CITATION_TOKEN.sub(self._read_token, first)
+        second = CITATION_TOKEN.sub(self._read_token, second)
+        if first.endswith("]") and second.startswith("("):
+            return f"{first} {second}"
+        return first + second
 
     def _for_reference(self, found: re.Match[str]) -> str:
         """Return the words of a link by reference, `[words][label]`, with the citation of its
@@ -338,9 +336,7 @@ class _Reader:
         is_shortcut = not found["label"]
         has_own = not is_shortcut and words.strip().casefold() in self._sources.labels
         if number is None or is_marker or has_own:
-            first = CITATION_TOKEN.sub(self._read_token, f"[{words}]")
-            behind = found[0][len(words) + 2 :]
-            return first + CITATION_TOKEN.sub(self._read_token, behind)
+            return self._read_both(f"[{words}]", found[0][len(words) + 2 :])
         return f"{words} {self._cite([number])}"
 
     def _for_bracket(self, found: re.Match[str]) -> str:
