@@ -266,6 +266,18 @@ def test_the_suffixes_of_registered_parsers_are_names_of_files_too() -> None:
             "Lit.[1] Wet.[1]",
         ),
         ("Lit [The Light, p. 3].\n\n# Sources\n\n- The light of Vane, 2020, a.md", "Lit [1]."),
+        (
+            "Lit (Ash, 2020).\n\nSources:\n\nAsh, J. (2020). Light. a.md\n\nIn 1844, it (a.md) was red.",
+            "Lit [1].\n\nIn 1844, it [1] was red.",
+        ),
+        (
+            "Lit [@ash].\n\n```bibtex\n@book{ash,\n  title = {Light},\n  file = {a.md},\n}\n```",
+            "Lit [1].",
+        ),
+        (
+            "---\nreferences:\n- id: ash\n  title: Light\n  URL: a.md\n---\n\nLit in 1844 [@ash].",
+            "---\n---\n\nLit in 1844 [1].",
+        ),
         ("Lit :contentReference[oaicite:0]{index=0}.", "Lit [1]."),
     ],
 )

@@ -85,7 +85,10 @@ class KnownSources:
         """Return the number of a source; `wanted` is the one that the report gives it."""
         plain = _plain(target.address)
         if plain in self._numbers:
-            return self._numbers[plain]
+            number = self._numbers[plain]
+            if not self.targets[number].title:
+                self.targets[number] = self.targets[number]._replace(title=target.title)
+            return number
         return self._add_new(target, wanted if wanted not in self.targets else 0)
 
     def misunderstood(self, words: str, reason: str, wanted: int = 0) -> int:

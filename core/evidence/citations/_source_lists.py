@@ -51,9 +51,12 @@ _NOTES = "(?:end|foot)?notes|endnoten|anmerkungen|fußnoten|notas|note"
 """Headings of notes, of which some may be sources."""
 _RULE = re.compile(r"\s*\|[\s|:-]+\|?\s*")
 _PUBLICATION = re.compile(
-    rf"[*_“„\"]*[^\W\d_][^\s,]*(?:,|\s(?:[^\W\d_]\.?){{1,3}}[\s,.]|[^\n]{{0,80}}?[(,]\s?{PUBLICATION_YEAR.pattern})"
+    rf"[*_“„\"]*[^\W\d_][^\s,]*(?:,|\s(?:[A-ZÀ-Þ]\.?){{1,3}}[\s,.]|[^\n]{{0,80}}?[(,]\s?{PUBLICATION_YEAR.pattern})"
 )
 """How the description of a publication begins: with an author, or soon with a year."""
+_CITES = re.compile(r"\[[@^]?\w[^\[\]\n]{0,40}\](?!\()|<sup>")
+"""Matches a marker: a paragraph with one is text, not a source."""
+_END = " \t.,;:)>]*`\"'”»"
 _ROW = re.compile(r"\s*\|.*")
 _BELOW = 7
 """Level of a heading without hashes."""
@@ -63,6 +66,11 @@ _MOST_LINES = 4
 """Maximum number of lines of an entry."""
 _AROUND = re.compile(r"[\[\]*<>()|`]+")
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!|~-])")
+_BIBTEX = re.compile(r"\s{0,8}@[a-z]{2,20}\s{0,3}\{\s{0,3}(?P<key>[^\s,{}\"]{1,60})\s{0,3},", re.I)
+_YAML = re.compile(r"\s{0,8}-\s{1,3}id:\s{1,3}[\"']?(?P<key>[^\s\"']{1,60})")
+_FIELD = re.compile(r"^\s*[\w-]{1,30}\s{0,8}[:=]\s{0,8}(?P<value>\S.{0,500}?),?\s*$")
+_LONGEST_RECORD = 30
+"""Maximum number of lines of a record in a bibliography."""
 _BACKLINK = re.compile(r"[↩↑⏎↵]\ufe0e?")
 
 
@@ -145,7 +153,12 @@ def find_source_lists(lines: Sequence[str], files: FileNames) -> list[SourceList
     later ones.
     """
     are_code = code_lines(lines)
+    front_matter = _front_matter_lines(lines)
+    are_code[:front_matter] = [True] * front_matter
     lists = list[SourceList]()
+    records = _records(lines, files)
+    if records:
+        lists.append(SourceList(records, is_headed=True))
     done = 0
     for section in _sections(lines, are_code):
         lists += _numbered_lists(lines, are_code, done, section.start, files)
@@ -177,6 +190,54 @@ def without_lists(lines: Sequence[str], lists: Sequence[SourceList]) -> list[str
         if above >= 0 and (_HEADING.match(lines[above]) or _heading(lines[above])[1]):
             removed.add(above)
     return [line for number, line in enumerate(lines) if number not in removed]
+
+
+def _front_matter_lines(lines: Sequence[str]) -> int:
+    """Return the number of lines of the YAML data at the beginning of a text."""
+    if not lines or lines[0].rstrip() != "---":
+        return 0
+    for index, line in enumerate(lines[1:], 1):
+        if line.rstrip() in ("---", "..."):
+            return index + 1
+    return 0
+
+
+def _records(lines: Sequence[str], files: FileNames) -> list[ListedSource]:
+    """Return the sources of a bibliography in BibTeX, or in the YAML of pandoc, by their keys."""
+    records = list[ListedSource]()
+    index = 0
+    while index < len(lines):
+        opening = _BIBTEX.match(lines[index]) or _YAML.match(lines[index])
+        if not opening:
+            index += 1
+            continue
+        is_bibtex = opening.re is _BIBTEX
+        margin = len(lines[index]) - len(lines[index].lstrip())
+        values = list[str]()
+        last = index
+        for following in range(index + 1, min(len(lines), index + _LONGEST_RECORD)):
+            line = lines[following]
+            if not is_bibtex and len(line) - len(line.lstrip()) <= margin:
+                break
+            last = following
+            value = _FIELD.search(line)
+            if value:
+                values.append(value["value"].strip("{}\"' "))
+            if is_bibtex and line.rstrip(" ,").endswith("}") and line.lstrip().startswith("}"):
+                break
+        words = ", ".join(filter(None, values))
+        target = read_target(words, files)
+        records.append(ListedSource(index, last, opening["key"].casefold(), words, target))
+        index = last + 1
+    if not records:
+        return []
+    # With the fences around them.
+    first, end = records[0], records[-1]
+    has_fences = first.first > 0 and end.last + 1 < len(lines)
+    if has_fences and lines[first.first - 1].startswith("```") and lines[end.last + 1] == "```":
+        records[0] = first._replace(first=first.first - 1)
+        records[-1] = records[-1]._replace(last=end.last + 1)
+    return records
 
 
 def _is_head(lines: Sequence[str], index: int) -> bool:
@@ -325,13 +386,19 @@ def _unlabelled(
     entries = list[ListedSource]()
     first = -1
     words = ""
+    is_item = False
 
     def close(end: int) -> None:
         nonlocal words
         if words:
             target = read_target(words, files)
             is_publication = _PUBLICATION.match(words) and PUBLICATION_YEAR.search(words)
-            if target.address or is_publication:
+            ends_with_target = words.rstrip(_END).endswith(target.address or "\0")
+            if is_item:
+                is_entry = bool(target.address or is_publication)
+            else:
+                is_entry = bool(is_publication or ends_with_target) and not _CITES.search(words)
+            if is_entry:
                 last = end
                 while not lines[last].strip():
                     last -= 1
@@ -349,6 +416,7 @@ def _unlabelled(
         if bare and not are_code[index] and not _heading(line)[0]:
             if not words:
                 first = index
+                is_item = bare != line.strip()
             words = f"{words}\n{bare}".strip()
     close(section.end - 1)
     return entries
