@@ -243,9 +243,12 @@ class SourceCheck:
         """Messages about what the model could not judge, for the reader."""
         return self._filler.failures
 
-    async def report(self) -> Report:
+    async def report(self, *, names_contradictions: bool = False) -> Report:
         """Check all statements, as `context.verify` says, and return the report with marks,
-        verdicts and an audit."""
+        verdicts and an audit.
+
+        With `names_contradictions`, the mark of a contradicted statement says what its sources say.
+        """
         if self._context.verify == "off":
             return unchecked(self._draft)
         text, _ = await into_one_language(self._draft.text, self._run, self._context, self._events)
@@ -258,7 +261,14 @@ class SourceCheck:
             draft=draft,
             spending=self._events.bill.costs,
         )
-        return await asyncio.to_thread(audited_report, state, examined, self._texts, self.failures)
+        return await asyncio.to_thread(
+            audited_report,
+            state,
+            examined,
+            self._texts,
+            self.failures,
+            names_contradictions=names_contradictions,
+        )
 
     async def judge(self, parts: Sequence[ReportUnit]) -> Mapping[ReportUnit, str]:
         """Have the model judge only these parts of the report; return its verdicts."""

@@ -18,19 +18,19 @@ from ..core.errors import ReportUnreadable
 from ..core.evidence.checking.proof import Known, not_stated
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit, report_units
+from ..core.evidence.citations.foreign import NotUnderstood, Target, read_foreign
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
 from ..core.library.library import Library
 from ..core.models.resolve import is_extractive
 from ..core.reading.documents.pool import Parser
-from ..core.reading.documents.records import Unreadable
+from ..core.reading.documents.records import Unreadable, readable_suffixes
 from ..core.records.report import Report, UnitVerdict
 from ..core.records.research import Spent
 from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
 from ..core.writing.notes import source_notes
 from ._endings import run_interruptibly
-from ._foreign_report import Target, read_foreign
 from ._source_check import (
     SourceReading,
     begin_check,
@@ -42,7 +42,7 @@ from ._source_check import (
 )
 from ._terminal import check_output, deliver, say
 from .progress import PlainLines
-from .words import DONE, FAILED, counted
+from .words import DONE, FAILED, UNCLEAR, counted
 
 CheckFormat = Literal["md", "html", "json"]
 StatementOutcome = Literal[
@@ -59,7 +59,8 @@ StatementOutcome = Literal[
 """Verdict on a statement.
 
 `source not reachable`: a cited source could not be read, and the others neither support nor
-contradict the statement. `no source`: it cites no existing source. `numbers found`, `numbers not
+contradict the statement. `no source`: it cites nothing that is understood. `numbers found`,
+`numbers not
 found`: without a model, only its numbers and quotations were looked up in the sources.
 """
 MOST_CHARACTERS = 300_000
@@ -67,6 +68,9 @@ MOST_CHARACTERS = 300_000
 MOST_STATEMENTS = 2_000
 """Maximum number of statements of a report from elsewhere; long reports have 300 to 500."""
 _WRONG = ("contradicted", "not in the source", "numbers not found")
+_NO_ADDRESS = "the report names neither a web address nor a file for it"
+_NO_FOLDER = "it is a file: name the folder with --docs"
+_NO_FILE = "no such file was found in the documents"
 _FORMATS: Mapping[str, CheckFormat] = {".html": "html", ".htm": "html", ".json": "json"}
 """Output format by the suffix of the output file; otherwise Markdown."""
 
@@ -80,6 +84,8 @@ class ReportFile(NamedTuple):
     """The cited sources, by number."""
     statements: Sequence[ReportUnit]
     """What is checked, in the order of the text; the keys of sources are their numbers."""
+    not_understood: Sequence[NotUnderstood] = ()
+    """What looks like a citation but names no known source."""
 
 
 class SourceDocument(NamedTuple):
@@ -118,6 +124,8 @@ class CheckedFile(NamedTuple):
     sources: Sequence[Source]
     unread: Mapping[int, str]
     """Why a source could not be read, by the number of the source."""
+    not_understood: Sequence[NotUnderstood] = ()
+    """What looks like a citation but names no known source."""
 
     @property
     def counts(self) -> dict[StatementOutcome, int]:
@@ -130,6 +138,10 @@ class CheckedFile(NamedTuple):
         parts = [counted(len(self.statements), "statement")]
         for outcome, count in self.counts.items():
             parts.append(f"{count} {outcome}")
+        if self.not_understood:
+            parts.append(f"{counted(len(self.not_understood), 'citation')} not understood")
+        if self.is_uncited:
+            parts.append("no citation found")
         return "; ".join(parts)
 
     @property
@@ -138,11 +150,35 @@ class CheckedFile(NamedTuple):
         return any(statement.outcome in _WRONG for statement in self.statements)
 
     @property
+    def is_uncited(self) -> bool:
+        """Whether it has statements, and nothing in it was understood as a citation."""
+        return bool(self.statements) and not any(unit.sources for unit in self.statements)
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether a statement was left open since its sources could not be read, or a citation was
+        not understood."""
+        is_open = any(unit.outcome == "source not reachable" for unit in self.statements)
+        return is_open or bool(self.not_understood) or self.is_uncited
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of `check`: what is wrong comes before what is unclear."""
+        if self.is_wrong:
+            return FAILED
+        return UNCLEAR if self.is_unclear else DONE
+
+    @property
     def notes(self) -> list[str]:
-        """Notes on sources that were retracted, read as copies, or could not be read."""
+        """Notes on sources that were retracted, read as copies, or could not be read, and on
+        citations that were not understood."""
         notes = list(source_notes(self.sources))
         for number, reason in self.unread.items():
             notes.append(f"Not read: source {number}, {reason.rstrip('.')}.")
+        for marker in self.not_understood:
+            notes.append(f"Citation not understood: {marker.words}, {marker.reason}.")
+        if self.is_uncited:
+            notes.append("Nothing in this report was understood as a citation.")
         return notes
 
     def table(self, most: int = sys.maxsize) -> str:
@@ -178,16 +214,19 @@ class CheckedFile(NamedTuple):
 
     def data(self) -> dict[str, Any]:
         """Return the report and its verdicts as JSON data."""
+        reasons = {marker.number: marker.reason for marker in self.not_understood}
+        reasons |= self.unread
         sources = list[dict[str, Any]]()
         for source in self.sources:
             fields = source.model_dump(include={"number", "title", "location"})
-            fields["not_read"] = self.unread.get(source.number, "")
+            fields["not_read"] = reasons.get(source.number, "")
             sources.append(fields)
         return {
             "report": self.report.text,
             "counts": self.counts,
             "statements": [statement._asdict() for statement in self.statements],
             "sources": sources,
+            "not_understood": [marker._asdict() for marker in self.not_understood],
         }
 
 
@@ -213,7 +252,7 @@ async def read_report(data: bytes, name: str, context: Context) -> ReportFile:
             f"{name}: the report has {len(markdown)} characters; at most {MOST_CHARACTERS} are "
             "checked. Check its parts one by one."
         )
-    foreign = await asyncio.to_thread(read_foreign, markdown)
+    foreign = await asyncio.to_thread(read_foreign, markdown, readable_suffixes())
     if not foreign.text:
         raise ReportUnreadable(f"{name}: the file contains no text.")
     keys = {number: str(number) for number in foreign.targets}
@@ -223,7 +262,7 @@ async def read_report(data: bytes, name: str, context: Context) -> ReportFile:
             f"{name}: the report has {len(statements)} statements; at most {MOST_STATEMENTS} are "
             "checked. Check its parts one by one."
         )
-    return ReportFile(foreign.text, foreign.targets, statements)
+    return ReportFile(foreign.text, foreign.targets, statements, foreign.not_understood)
 
 
 async def check_read(
@@ -247,22 +286,26 @@ async def check_read(
             "Note: without a language model (--model), only numbers and quotations are looked up."
         )
     run = await asyncio.to_thread(run_for_check, report.text, context, asked)
-    named = await asyncio.to_thread(_named_sources, report.targets, context)
-    on_notice(f"reading {counted(len(named), 'source')}")
-    keys = {number: source.key for number, source in named.items()}
-    sources = {source.key: source for source in named.values()}
+    unknown = {marker.number: marker.reason for marker in report.not_understood}
+    named = await asyncio.to_thread(_named_sources, report.targets, unknown, context)
+    on_notice(f"reading {counted(len(named.keys() - unknown.keys()), 'source')}")
+    keys = {number: found.source.key for number, found in named.items()}
+    sources = {found.source.key: found.source for found in named.values()}
     read_sources = current_texts(context, run, on_notice)
     check = await begin_check(report.text, keys, sources, read_sources, run, context, asked)
     try:
-        checked = await check.report()
+        checked = await check.report(names_contradictions=True)
     finally:
         on_costs(check.costs)
-    known = {key: _known(reading) for key, reading in check.readings.items()}
+    known = dict[str, Known]()
+    for number, key in keys.items():
+        if number not in unknown:
+            known[key] = _known(check.readings[key])
 
     def statement(pair: tuple[ReportUnit, UnitVerdict]) -> CheckedStatement:
         unit, verdict = pair
         outcome = _outcome(unit, verdict, sources=known, is_judged=is_judged)
-        cited = tuple(map(int, unit.sources))
+        cited = tuple(int(key) for key in unit.sources if key in known)
         return CheckedStatement(
             verdict.text, outcome, cited, verdict.words, verdict.after, verdict.reason
         )
@@ -274,12 +317,12 @@ async def check_read(
     statements = await in_pieces(statement, stated)
     read = list[Source]()
     unread = dict[int, str]()
-    for key in keys.values():
+    for number, key in keys.items():
         reading = check.readings[key]
         read.append(reading.source)
-        if not reading.texts:
-            unread[reading.source.number] = reading.reason
-    return CheckedFile(checked, run.language_code, statements, read, unread)
+        if not reading.texts and number not in unknown:
+            unread[number] = named[number].reason or reading.reason
+    return CheckedFile(checked, run.language_code, statements, read, unread, report.not_understood)
 
 
 def _markdown_of(data: bytes, name: str, context: Context) -> str:
@@ -298,29 +341,90 @@ def _markdown_of(data: bytes, name: str, context: Context) -> str:
         raise ReportUnreadable(f"{name}: it cannot be read: {error}.") from error
 
 
-def _named_sources(targets: Mapping[int, Target], context: Context) -> dict[int, Source]:
-    """Return the cited sources by number, their key too: web pages, and files that are looked up in
-    `context.docs`."""
-    documents = dict[str, Source]()
-    if context.docs:
-        library = Library(context)
-        library.refresh()
-        for document in library.documents():
-            documents[unquote(document.source.location).casefold()] = document.source
-    named = dict[int, Source]()
+class _NamedSource(NamedTuple):
+    """A cited source, before it is read."""
+
+    source: Source
+    """Its key is its number."""
+    reason: str = ""
+    """Why it cannot be read; empty if that can be tried."""
+
+
+def _named_sources(
+    targets: Mapping[int, Target], unknown: Mapping[int, str], context: Context
+) -> dict[int, _NamedSource]:
+    """Return the cited sources by number: web pages, and files that are looked up in
+    `context.docs`. `unknown`: why a citation is not understood, by the number in its place."""
+    documents = _Documents(context)
+    named = dict[int, _NamedSource]()
     for number, target in sorted(targets.items()):
         address = target.address
-        title = target.title or address
+        title = unknown.get(number) or target.title or address
         source = Source(key=address, title=title, location=address, address=address, kind="web")
-        if not address.startswith(("http://", "https://")):
-            ending = f"/{address.casefold().lstrip('./')}"
-            for path, document_source in documents.items():
-                if path.endswith(ending):
-                    source = document_source
-                    break
+        reason = ""
+        if not address:
+            reason = _NO_ADDRESS
+        elif not address.startswith(("http://", "https://")):
+            found = documents.find(target.names or (address,))
+            if isinstance(found, Source):
+                source = found
+            else:
+                reason = found
         # Two numbers may name the same source.
-        named[number] = source.model_copy(update={"key": str(number), "number": number})
+        update = {"key": str(number), "number": number}
+        named[number] = _NamedSource(source.model_copy(update=update), reason)
     return named
+
+
+class _Documents:
+    """The files in the folders of `context.docs`, by the ends of their paths."""
+
+    def __init__(self, context: Context) -> None:
+        self._by_ending = dict[str, dict[str, Source | str]]()
+        self._has_folder = bool(context.docs)
+        if not context.docs:
+            return
+        library = Library(context)
+        status = library.refresh()
+        for unread in status.left_out:
+            self._add(unread.path, f"it cannot be read: {unread.reason}")
+        for document in library.documents():
+            self._add(unquote(document.source.location), document.source)
+
+    def _add(self, path: str, found: Source | str) -> None:
+        ending = ""
+        for part in reversed(_plain_path(path).split("/")):
+            ending = f"{part}/{ending}" if ending else part
+            self._by_ending.setdefault(ending, {})[path] = found
+
+    def find(self, names: Sequence[str]) -> Source | str:
+        """Return the file with the longest of these names that exists, or why it cannot be read.
+
+        Of a path that does not exist here, the end counts.
+        """
+        if not self._has_folder:
+            return _NO_FOLDER
+        endings = set[str]()
+        for name in names:
+            parts = _plain_path(name).split("/")
+            endings.update("/".join(parts[start:]) for start in range(len(parts)))
+        known = [ending for ending in endings if ending in self._by_ending]
+        if not known:
+            return _NO_FILE
+        return _only(self._by_ending[max(known, key=len)])
+
+
+def _plain_path(path: str) -> str:
+    """Return a path in a form in which spellings of the same one are equal."""
+    parts = unquote(path).replace("\\", "/").casefold().split("/")
+    return "/".join(part for part in parts if part not in ("", ".", ".."))
+
+
+def _only(found: Mapping[str, Source | str]) -> Source | str:
+    """Return the file, or why it is not clear which one is meant."""
+    if len(found) > 1:
+        return f"{len(found)} files have this name: the report has to name the folder, too"
+    return next(iter(found.values()))
 
 
 def _known(reading: SourceReading) -> Known:
@@ -331,15 +435,16 @@ def _known(reading: SourceReading) -> Known:
 def _outcome(
     unit: ReportUnit, verdict: UnitVerdict, *, sources: Mapping[str, Known], is_judged: bool
 ) -> StatementOutcome:
-    """Return the verdict to show on a part of the report; `is_judged`: a model made the `verdict`
-    of the check."""
+    """Return the verdict to show on a part of the report; `sources` are those that are understood,
+    by key, and `is_judged`: a model made the `verdict` of the check."""
     if verdict.shown == "supported" or verdict.shown == "corrected":
         return verdict.shown
     if verdict.shown == "marked" and verdict.words:
         return "contradicted"
-    if not unit.sources:
+    cited = [key for key in unit.sources if key in sources]
+    if not cited:
         return "no source"
-    read = {key: sources[key] for key in unit.sources if sources[key].texts}
+    read = {key: sources[key] for key in cited if sources[key].texts}
     is_looked_up = not is_judged and unit.can_be_looked_up
     if read and is_looked_up and not not_stated(unit, read):
         return "numbers found"
@@ -383,7 +488,9 @@ def check_path(
             content = checked.markdown()
     is_delivered = deliver(content, out)
     say(f"{checked.summary}.")
-    return DONE if is_delivered and not checked.is_wrong else FAILED
+    for marker in checked.not_understood:
+        say(safe_text(f"Citation not understood: {marker.words}, {marker.reason}."))
+    return checked.exit_code if is_delivered else FAILED
 
 
 async def check_report(

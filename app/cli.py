@@ -491,11 +491,13 @@ def check(
     """Check a report from elsewhere against the sources it cites.
 
     FILE is Markdown, HTML or a Word document (`-`: Markdown from standard input). It cites its
-    sources as numbered markers with a list of sources, as footnotes, or as links. The output is the
-    report with unsupported statements marked, and a table of verdicts.
+    sources by markers (numbers, letters, keys, or authors and years) with a list of sources, as
+    footnotes, or as links to web pages or to files below --docs. The output is the report with
+    unsupported statements marked, and a table of verdicts. Citations that are not understood are
+    listed.
 
     Exit codes: 0 nothing is wrong; 1 a source contradicts a statement or does not say it; 2 wrong
-    usage or setting.
+    usage or setting; 6 no source of a statement could be read, or a citation was not understood.
     """
     from ._endings import run_with_settings
 

@@ -22,6 +22,9 @@ BUSY = 4
 """Exit code if another process is running the thread."""
 CHANGED = 5
 """Exit code of `refresh --if-changed` if there is something new."""
+UNCLEAR = 6
+"""Exit code of `check` if a statement has no source that could be read, or a citation was not
+understood."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C or SIGTERM."""
 NOTHING_BEGAN = "Stopped before anything began."

@@ -214,7 +214,8 @@ class CheckResult(BaseModel):
     table: str
     """The statements with their verdicts, sources and deciding passages, in Markdown."""
     notes: list[str]
-    """Sources that could not be read, copies and retractions, and what the table leaves out."""
+    """Sources that could not be read, copies and retractions, citations that were not understood,
+    and what the table leaves out."""
 
 
 class ResearchServer(FastMCP[Any]):

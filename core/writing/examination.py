@@ -25,8 +25,10 @@ from ..evidence.citations.citing import (
     without_citations_of,
 )
 from ..evidence.citations.markers import marker_numbers, replace_markers
+from ..evidence.citations.rendering import LONGEST_VALUE
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.text.language import is_written_in
+from ..evidence.text.numbers import numbers_in
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import WORDS, stems, tokens
 from ..models.resolve import is_extractive, profile_of
@@ -317,6 +319,9 @@ class Examined(NamedTuple):
     """Outcome for each unit of the draft."""
     grade: JudgeGrade | None
     """How far the model that judges can be trusted; None if none was asked."""
+    contradicted: Mapping[int, str]
+    """What the sources say instead of a claim that they contradict, by the claim's offset; empty if
+    that is not clear."""
 
 
 class Examination:
@@ -387,7 +392,12 @@ class Examination:
         units = await asyncio.to_thread(self._units)
         checks = await in_pieces(self._check, units)
         claims = tuple(check for check in checks if check is not None)
-        return Examined(self._text, self._sources, claims, verdicts, self._grade)
+        contradicted = dict[int, str]()
+        for unit in units:
+            judgement = self._judged.get(key_of(unit))
+            if judgement and judgement.verdict == "contradicted" and judgement.words:
+                contradicted[unit.start] = _said_instead(unit, judgement)
+        return Examined(self._text, self._sources, claims, verdicts, self._grade, contradicted)
 
     def _drop_surplus_citations(self) -> None:
         """Take citations away whose source has no word of the statement, where the judge quotes
@@ -994,6 +1004,22 @@ def _independent(faults: Sequence[Fault]) -> list[Fault]:
         if pairs:
             independent.append(fault._replace(wrong=tuple(pairs)))
     return independent
+
+
+def _said_instead(unit: ReportUnit, judgement: UnitJudgement) -> str:
+    """Return what sources say instead of a unit that they contradict: the figure of the same kind
+    that it does not have, if there is one, or else their words."""
+    own = numbers_in(unit.text)
+    values = {number.value for number in own}
+    kinds = {(number.measure, number.is_year) for number in own}
+    for words in (judgement.right, judgement.words):
+        others = [number for number in numbers_in(words) if number.value not in values]
+        alike = [number for number in others if (number.measure, number.is_year) in kinds]
+        figures = {number.digits for number in alike or others} - {""}
+        if len(figures) == 1:
+            return figures.pop()
+    said = judgement.right or judgement.words
+    return said if len(said) <= LONGEST_VALUE else ""
 
 
 def _reasons(judgement: UnitJudgement) -> tuple[str, ...]:

@@ -313,17 +313,21 @@ def audited_report(
     examined: Examined,
     texts: Mapping[str, Sequence[SourceText]],
     failures: Sequence[str],
+    *,
+    names_contradictions: bool = False,
 ) -> Report:
     """Return the examined report with its marks and audit.
 
-    `failures`: forms that models did not fill in. The text of a run whose report has a title begins
-    with it.
+    `failures`: forms that models did not fill in. With `names_contradictions`, the mark of a
+    contradicted statement says what its sources say. The text of a run whose report has a title
+    begins with it.
     """
     words = labels(state.run.language_code)
     cited = list[Source]()
     for number, key in examined.keys.items():
         cited.append(state.sources[key].model_copy(update={"number": number}))
-    text, claims = with_marks(examined.text, examined.claims, words, cited)
+    contradicted = examined.contradicted if names_contradictions else {}
+    text, claims = with_marks(examined.text, examined.claims, words, cited, contradicted)
     examined = examined._replace(claims=claims)
     audit = _audit_of(state, examined, texts, failures)
     claims = _with_independence(claims, organisations(state.sources.values(), audit.reprints))

@@ -14,11 +14,16 @@ from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from kit.commands import Desk
-from kit.models import figure_judge
+from kit.models import ScriptedChatModel, figure_judge, units_shown
+from kit.models import judged as judge_reply
+from langchain_core.language_models import ModelProfile
+from langchain_core.messages import AIMessage
 
 from deep_research import Context
-from deep_research.app._foreign_report import read_foreign
 from deep_research.app.check_file import check_file
+from deep_research.core.evidence.citations.foreign import read_foreign
+from deep_research.core.evidence.citations.rendering import without_marks
+from deep_research.core.reading.documents.records import readable_suffixes
 
 LIGHT = (
     "# Skerry Light\n\nThe light was lit for the first time in 1844. It stands 38 metres tall.\n"
@@ -27,6 +32,7 @@ KEEPER = "# Keepers\n\nAda Moran kept the light for 21 years.\n"
 BODY = "The light was lit in 1844 [1]. It stands 83 metres tall [1]. She kept it for 21 years [2]. It is red [3]."
 LIST = "1. Skerry Light, light.md\n2. Keepers: keeper.md\n3. Gone, <http://127.0.0.1:9/gone.html>"
 MARKDOWN = f"# The light\n\n{BODY}\n\n## References\n\n{LIST}\n\nWritten by a machine."
+SUFFIXES = readable_suffixes()
 WEB = "https://light.example/a_(b).html"
 
 
@@ -101,11 +107,41 @@ async def test_each_statement_is_checked_against_the_sources_it_cites(
     assert "| Statement | Verdict | Sources | Passage |" in text
 
 
+async def test_a_contradicted_statement_is_marked_with_the_value_of_its_source(
+    tmp_path: Path,
+) -> None:
+    said = "The light was lit for the first time in 1844. It stands 38 metres tall."
+    judge = ScriptedChatModel(
+        replies={"": lambda messages, _: contradicted(messages[-1].text, said)},
+        profile=ModelProfile(max_input_tokens=100_000),
+    )
+    context = judged(documents(tmp_path / "docs"), trust_verifier=True)
+    context = context.model_copy(update={"models": {"verifier": judge, "writer": "extractive"}})
+    report = "It stands 83 metres tall [1]. Nobody lives there [1].\n\n## Sources\n\n1. light.md"
+    found = await check_file(report.encode(), "r.md", context)
+    assert "It stands 83 metres tall [1]. *(contradicted: 38)*" in found.markdown()
+    assert "Nobody lives there [1]. *(not verified)*" in found.markdown()
+    assert "(contradicted: 38)" in found.html("r.md")
+    assert without_marks(found.report.text) == report.partition("\n")[0]
+    assert found.exit_code == 1
+
+
+def contradicted(prompt: str, said: str) -> AIMessage:
+    """Contradict each unit with a figure by words of the source, and find no other."""
+    units, _ = units_shown(prompt)
+    verdicts = list[str | tuple[str, str]]()
+    for unit in units:
+        has_figure = any(map(str.isdigit, unit["says"]))
+        verdicts.append(("contradicted", said) if has_figure else "not_found")
+    return judge_reply(*verdicts)
+
+
 @pytest.mark.parametrize(
     "text", ["1." + " " * 60_000, "x" + " " * 60_000 + "y", "1. " + "word " * 20_000, "[" * 60_000]
 )
 def test_a_hostile_report_is_read_without_delay(text: str) -> None:
-    assert not read_foreign(f"{text}\n[1](http://a.example/{'a' * 60_000}").targets.keys() - {1}
+    report = f"{text}\n[1](http://a.example/{'a' * 60_000}"
+    assert not read_foreign(report, SUFFIXES).targets.keys() - {1}
 
 
 def test_without_a_model_numbers_are_looked_up_in_the_sources(tmp_path: Path) -> None:
@@ -125,7 +161,7 @@ def test_without_a_model_numbers_are_looked_up_in_the_sources(tmp_path: Path) ->
     assert (ended.code, json.loads(ended.out)["counts"]) == (1, counts)
     (tmp_path / "report.md").write_text(MARKDOWN.replace("83", "38"))
     ended = desk.call(*given, "--out", str(tmp_path / "checked.html"))
-    assert ended.code == 0 and "2 numbers found; 1 supported" in ended.err
+    assert ended.code == 6 and "2 numbers found; 1 supported" in ended.err
     assert "The light was lit in 1844" in (tmp_path / "checked.html").read_text("utf-8")
 
 
@@ -160,7 +196,7 @@ def test_a_request_that_is_too_long_is_refused_with_the_limit(tmp_path: Path) ->
 def test_a_report_is_read_from_a_pipe(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     piped = desk.call("check", "-", "--model", "extractive", stdin="It was lit in 1844.")
-    assert piped.code == 0 and "It was lit in 1844." in piped.out
+    assert piped.code == 6 and "It was lit in 1844." in piped.out
 
 
 @pytest.mark.parametrize(
@@ -177,7 +213,7 @@ def test_a_report_is_read_from_a_pipe(tmp_path: Path) -> None:
     ],
 )
 def test_every_form_of_citation_is_recognized(text: str, expected: str) -> None:
-    found = read_foreign(text)
+    found = read_foreign(text, SUFFIXES)
     assert found.text == expected
     assert [target.address for target in found.targets.values()] == [WEB]
 

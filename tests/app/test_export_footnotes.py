@@ -11,9 +11,10 @@ from kit.reports import BOTH, at, faults, tree, words, written
 from kit.runs import lab
 from pypdf import PdfReader
 
-from deep_research.app._foreign_report import read_foreign
 from deep_research.app.exports._page import report_page, report_pdf
 from deep_research.app.exports._word import report_docx
+from deep_research.core.evidence.citations.foreign import read_foreign
+from deep_research.core.reading.documents.records import readable_suffixes
 
 TEXT = "Gas grew by 5 %.[^a] Oil fell. [1]\n\n| Fuel[^b] | 2024 |\n|---|---|\n| Gas | 5 |\n"
 NOTES = ["Provisional figures.", "Without lignite [2]."]
@@ -100,6 +101,7 @@ WEB = "https://lights.example/skerry"
 def test_a_footnote_of_a_foreign_report_is_a_citation_only_if_it_names_a_source(
     text: str, expected: str, targets: dict[int, tuple[str, str]]
 ) -> None:
-    found = read_foreign(text)
+    found = read_foreign(text, readable_suffixes())
     assert found.text == expected
-    assert found.targets == targets
+    named = {number: (target.title, target.address) for number, target in found.targets.items()}
+    assert named == targets

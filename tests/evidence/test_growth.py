@@ -10,11 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from kit.work import is_linear, steps_of
 
-from deep_research.app._foreign_report import read_foreign
 from deep_research.core.evidence.checking.source_text import SourceText, unwrap
 from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.evidence.citations.citing import known_citations
 from deep_research.core.evidence.citations.footnotes import joined_footnotes, note_marks
+from deep_research.core.evidence.citations.foreign import read_foreign
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import plain_prose, scan, settle_fences
 from deep_research.core.evidence.citations.rendering import (
@@ -35,6 +35,7 @@ from deep_research.core.evidence.text.sentences import (
 )
 from deep_research.core.evidence.text.similarity import bare_title, normalised
 from deep_research.core.evidence.text.words import dates_in, names, sought_words
+from deep_research.core.reading.documents.records import readable_suffixes
 from deep_research.core.records.report import ClaimCheck
 from deep_research.core.records.sources import Source
 from deep_research.nodes.add_to_report import text_blocks
@@ -59,6 +60,7 @@ SIGNS = (
     *("A light burns here. ", "A light burns here [1]. ", "It rose by 5 km, one third. "),
     *("a", "A", "1", "一", "三百", "\u0301", " ", "\t", "\n", "\n\n", "\f", "- ", "> ", "1. "),
     *("- a\n", "  - a\n", "1. a\n", "# ", "# a\n", "| a | b |\n", "|---|---|\n", "[a\n"),
+    *("<sup>", "</sup>", "<a href=#a>", "^[", "@a2020 ", "(A, 2020) ", "a.md ", "ibid. ", "¹"),
     *("[^a]: b\n", "[a]: b\n", "[1] a http://a.b\n", "a: ", "a.b.", "2024-05-", "hundred ", "$1,"),
 )
 """What the hostile texts are made of."""
@@ -107,6 +109,10 @@ def _known(text: str) -> object:
     return known_citations(text, KEYS)
 
 
+def _foreign(text: str) -> object:
+    return read_foreign(text, readable_suffixes())
+
+
 def _prose(text: str) -> object:
     return plain_prose(text, KEYS)
 
@@ -114,7 +120,7 @@ def _prose(text: str) -> object:
 QUICK: tuple[Callable[[str], object], ...] = (
     *(scan, settle_fences, sentences_of, sentence_spans, sections_of, _paragraphs, prose_of),
     *(_prose, _known, plain_citations, plain_line, read_body, sanitized, joined_footnotes),
-    *(note_marks, read_foreign, text_blocks, unwrap, names, sought_words, bare_title),
+    *(note_marks, _foreign, text_blocks, unwrap, names, sought_words, bare_title),
 )
 """What reads a text in less than a second per 100 000 characters."""
 SLOW: tuple[Callable[[str], object], ...] = (

@@ -47,9 +47,10 @@ FOR_EXTRAS = (
     "deep_research.core.store.database.",
     "deep_research.core.store.location.",
     "deep_research.core.evidence.citations.labels.",
+    "deep_research.app.check_file.",
 )
-"""What extras may import beside the public names: the saver as the server opens it, and the labels
-of reports."""
+"""What extras may import beside the public names: the saver as the server opens it, the labels of
+reports, and the reader of reports from elsewhere."""
 MAY_CONNECT = {"models", "reading", "tools", "app"}
 HOW_TO_CONNECT = "core.settings.network"
 """Reads for all of them what the environment says on proxies and authorities, and opens no

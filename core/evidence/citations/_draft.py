@@ -9,16 +9,9 @@ from itertools import chain
 
 from ...records.sources import Source
 from .citing import UNKNOWN, name_of
-from .labels import all_labels
-from .markers import CLOSING_BRACKETS, OPENERS, TARGET, code_lines
+from .labels import source_headings
+from .markers import INERT, TARGET, code_lines
 
-_HEADINGS = (
-    "references|citations|bibliography|footnotes|sources used|sources cited|list of sources"
-    "|works cited|einzelnachweise|quellenverzeichnis|literatur|literaturverzeichnis|références"
-    "|bibliographie|referencias|bibliografía|riferimenti|referências|referenties|referenser"
-    "|литература|список литературы|(?:主要)?(?:参考|參考|引用)(?:文献|资料|来源)"
-)
-"""Headings of a source list, in addition to the report's own heading in each language."""
 _RANGE = "–—~～−-"
 """Signs between the first and last number of a range."""
 _WIDEST_RANGE = 40
@@ -27,8 +20,6 @@ _FIRST_YEAR = 1000
 """Smallest unknown number that counts as a year, not as a citation."""
 _FIRST_WIDE = "\u2e80"
 """The first code point of scripts without spaces between words, such as Chinese."""
-_INERT = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSING_BRACKETS, "\\]"))
-"""Table for `str.translate` that escapes all brackets, so that they form no marker."""
 _ADDRESS = r"(?:https?|file)://(?:\([^\s()]*\)|[^\s<>()\[\]{}\"`|\\（）【】「」《》，。；、])+(?<![.,;:!?'*_~…！？：’])"
 _COUNTED = r"\^?\d+(?: *[,，、;；–—~～−-] *\^?\d+)*+(?:†[^\[\]【】［］\n]*)?"
 _MARKER = rf"(?:[\[【［]{{2}}{_COUNTED}[\]】］]{{2}}|[\[【［]{_COUNTED}[\]】］])"
@@ -62,8 +53,7 @@ def _lists() -> str:
     """Return the pattern of source lists: entries below a heading, or numbered lines with an
     address."""
     level = r" {0,3}(?:(?P<level>#{1,6}) +|\*\*|__)?(?:[\d一二三四五六七八九十]+[.)、．]\s*)?"
-    ours = "|".join(labels.sources for labels in all_labels().values())
-    names = f"sources?|{ours}|{_HEADINGS}"
+    names = source_headings()
     heading = rf"(?:(?<=\n\n)(?:-|\*|_){{3,}}\s*\n)?^{level}(?:{names})[ :：#*_]*\n(?:[=-]+\n)?"
     introduction = rf"(?:\s*(?!{_ENTRY}|{_ITEM}|#)[^\[\n\0]{{1,200}}\n)?"
     numbered = rf"(?:\s*^(?:(?P=level)#+ .*\n\s*)?{_ENTRY}$)++(?!\n\s*{_NUMBER})"
@@ -226,6 +216,6 @@ class _Numbering:
         is_year = not any(ours) and min(written) >= _FIRST_YEAR
         if 0 in written or is_year:
             # Years and intervals such as [0, 1] are no citations.
-            return marker.translate(_INERT), []
+            return marker.translate(INERT), []
         self.removed += ours.count(UNKNOWN)
         return "", ours

@@ -4,7 +4,7 @@ others keep their text."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import count, filterfalse
 from typing import NamedTuple
 
@@ -13,9 +13,15 @@ from ..text.words import STOP_WORDS
 from .citing import name_of
 from .markers import LINE_PARTS, NOTE_REFERENCE, code_lines
 
-_DEFINITION = re.compile(r" {0,3}\\?\[\^(?P<label>[^\]\s^]{1,60})\]:[ \t]*(?P<text>\S.*)")
+_DEFINITION = re.compile(
+    r" {0,3}(?:(?:[-*+•]|\d{1,3}[.)]) +)?\\?\[\^(?P<label>[^\]\s^]{1,60})\]:[ \t]*(?P<text>\S.*)"
+)
 _SETTLED_LABEL = re.compile(r"^\\\[\^(?P<label>[a-z]+)\]:(?= )", re.MULTILINE)
 _CONTINUED = re.compile(r"(?: {2,}+|\t)\s*+(?P<text>\S.*)")
+_BLOCK = re.compile(
+    r"\s{0,3}(?:#{1,6}\s|[-*+>•]\s?|\d{1,9}[.)]\s|\||\\?\[|`{3}|~{3}|\*\*|<|(?:[-*_]\s?){3,}$)"
+)
+"""Matches what a line begins with that does not continue the paragraph above."""
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s.*|\*\*[^*]+\*\*:?\s*)")
 _ADDRESS = re.compile(r"(?:https?|file)://[^\s<>()\[\]{}\"`|\\]+(?<![.,;:!?'*_~])", re.IGNORECASE)
 _FEWEST_OF_NOTE = 6
@@ -43,9 +49,20 @@ def settle_footnotes(
     order of their references, so that they cannot be taken for numbers of sources, but not with
     those `taken`. Footnotes without a reference and code stay unchanged.
     """
-    kept, notes = _taken_out(text)
+    kept, notes = taken_out(text)
     if not notes:
         return text
+    return with_footnotes(kept, notes, read, taken)
+
+
+def with_footnotes(
+    kept: Sequence[str],
+    notes: Mapping[str, str],
+    read: Callable[[str, str], Footnote],
+    taken: Container[str] = (),
+) -> str:
+    """Return the text of lines that refer to footnotes, as in `settle_footnotes`; `notes` are
+    their texts by label."""
     settled = {label: read(label, words) for label, words in notes.items()}
     letters = dict[str, str]()
     names = filterfalse(taken.__contains__, _names())
@@ -86,7 +103,7 @@ def settle_footnotes(
     return "\n\n".join(blocks)
 
 
-def _taken_out(text: str) -> tuple[list[str], dict[str, str]]:
+def taken_out(text: str) -> tuple[list[str], dict[str, str]]:
     """Return the lines of a text without the texts of its footnotes, and these by label.
 
     Texts without a reference stay.
@@ -100,6 +117,7 @@ def _taken_out(text: str) -> tuple[list[str], dict[str, str]]:
     kept = list[str]()
     notes = dict[str, str]()
     label = ""
+    is_below_note = False
     for line, is_code in zip(lines, are_code, strict=True):
         found = None if is_code else _DEFINITION.fullmatch(line)
         continued = None if is_code else _CONTINUED.fullmatch(line)
@@ -107,12 +125,18 @@ def _taken_out(text: str) -> tuple[list[str], dict[str, str]]:
         if found and found["label"] in referenced and found["label"] not in notes:
             label = found["label"]
             notes[label] = found["text"].strip()
+            is_below_note = True
         elif label and continued:
             notes[label] += f" {continued['text'].strip()}"
+            is_below_note = True
+        elif label and is_below_note and not (is_empty or is_code or _BLOCK.match(line)):
+            # Markdown allows that the lines of a paragraph are not indented.
+            notes[label] += f" {line.strip()}"
         elif label and is_empty and kept and not kept[-1].strip():
             # The empty lines around a footnote become one.
-            continue
+            is_below_note = False
         else:
+            is_below_note = False
             kept.append(line)
             if not is_empty:
                 label = ""

@@ -16,6 +16,13 @@ from ...records.sources import Origin, Source
 from ..origin import origin_of
 
 _RIGHT_TO_LEFT = {"ar", "fa", "he"}
+_SOURCE_HEADINGS = (
+    "references|citations|bibliography|footnotes|sources used|sources cited|list of sources"
+    "|works cited|einzelnachweise|quellenverzeichnis|literatur|literaturverzeichnis|références"
+    "|bibliographie|referencias|bibliografía|riferimenti|referências|referenties|referenser"
+    "|литература|список литературы|(?:主要)?(?:参考|參考|引用)(?:文献|资料|来源)"
+)
+"""Headings of a source list that other writers use, in addition to ours in each language."""
 _PUNCTUATION = re.compile("[.,!¡。！،、]")
 
 
@@ -95,6 +102,13 @@ def all_labels() -> Mapping[str, Labels]:
     """Return the labels of all languages by ISO 639-1 code."""
     tables = tomllib.loads(resources.files(__package__).joinpath("labels.toml").read_text("utf-8"))
     return MappingProxyType({code: Labels(table) for code, table in tables.items()})
+
+
+@cache
+def source_headings() -> str:
+    """Return the pattern of the words of a heading above a source list, in all languages."""
+    ours = "|".join(labels.sources for labels in all_labels().values())
+    return f"sources?|{ours}|{_SOURCE_HEADINGS}"
 
 
 def is_right_to_left(language_code: str) -> bool:

@@ -13,6 +13,8 @@ from typing import NamedTuple
 OPENERS = "[【［"
 """The brackets that may open a citation marker."""
 CLOSING_BRACKETS = "]】］"
+INERT = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSING_BRACKETS, "\\]"))
+"""Table for `str.translate` that escapes all brackets, so that they form no marker."""
 TARGET = (
     r"\(\s*<?(?P<{}>(?=[^\s()]*[/:.#])(?:\([^\s()]*\)|[^\s<>()])*)>?"
     r"(?:\s+[\"'][^\"'\n]*[\"'])?\s*\)"

@@ -49,6 +49,10 @@ _DEFINES = re.compile(
 _BRACKETS = str.maketrans("【［】］", "[[]]")
 _TABLE = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
+LONGEST_VALUE = 80
+"""Maximum length of what a mark says that the sources say instead, in characters."""
+_NOT_IN_MARK = re.compile(r"[\[\]()*_`|<>\\【】［］]")
+_NO_VALUES: Mapping[int, str] = MappingProxyType({})
 _NO_SOURCES: Mapping[str, Source] = MappingProxyType({})
 _QUOTED_NAME = "“[^”]+”"
 
@@ -207,13 +211,15 @@ def with_marks(
     claims: Iterable[ClaimCheck],
     labels: Labels,
     sources: Sequence[Source] = (),
+    contradicted: Mapping[int, str] = _NO_VALUES,
 ) -> tuple[str, tuple[ClaimCheck, ...]]:
     """Return a report's text with a mark after each unsupported claim, and the claims with their
     new offsets.
 
-    `claims` must be in text order. Notes below tables say which of the cited `sources` are drafts,
-    superseded or not in force. Citations of unknown sources (`[0]`) are removed, and the result is
-    sanitized.
+    `claims` must be in text order. `contradicted` are what the sources say instead (perhaps empty),
+    by the offset of the claim; other unsupported claims are marked as not verified.
+    Notes below tables say which of the cited `sources` are drafts, superseded or not in force.
+    Citations of unknown sources (`[0]`) are removed, and the result is sanitized.
     """
     pieces = list[str]()
     length = done = 0
@@ -244,7 +250,7 @@ def with_marks(
         copy_to(words_end)
         is_marked = claim.verdict == "unsupported"
         if is_marked:
-            add(f" *({labels.not_verified})*")
+            add(f" *({_mark(labels, contradicted.get(claim.start))})*")
             if text[words_end : words_end + 1].isalnum():
                 # Without a space, the stars would not be emphasis.
                 add(" ")
@@ -266,6 +272,16 @@ def with_marks(
     for claim, start, end in zip(moved, starts, ends, strict=True):
         placed.append(claim.model_copy(update={"start": start, "end": end}))
     return inert.text, tuple(placed)
+
+
+def _mark(labels: Labels, value: str | None) -> str:
+    """Return the words of the mark after a claim that sources contradict with this value, or that
+    they do not support (None)."""
+    if value is None:
+        return labels.not_verified
+    # The value comes from a source or a model: it must not end the mark, or form another one.
+    plain = " ".join(_NOT_IN_MARK.sub(" ", value).split())[:LONGEST_VALUE]
+    return f"{labels.contradicted}: {plain}" if plain else labels.contradicted
 
 
 def _notes_below_tables(text: str, labels: Labels, sources: Sequence[Source]) -> list[Edit]:
@@ -442,7 +458,9 @@ def _marks() -> re.Pattern[str]:
     It matches those of all languages.
     """
     words = set[str]()
+    refuted = set[str]()
     for labels in all_labels().values():
+        refuted.add(re.escape(labels.contradicted))
         words.update(
             (
                 labels.not_verified,
@@ -453,7 +471,10 @@ def _marks() -> re.Pattern[str]:
             )
         )
     marks = "|".join(sorted(map(re.escape, words)))
-    return re.compile(rf" \*\((?:{marks})\)\*|\n\n\*(?:(?:, )?\[\d+\] (?:{marks}))+\*")
+    contradicted = rf"(?:{'|'.join(sorted(refuted))})(?:: [^()*\n]{{1,{LONGEST_VALUE}}})?"
+    return re.compile(
+        rf" \*\((?:{marks}|{contradicted})\)\*|\n\n\*(?:(?:, )?\[\d+\] (?:{marks}))+\*"
+    )
 
 
 def refusal_spans(text: str) -> list[range]:

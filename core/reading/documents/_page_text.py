@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import chain
+from pathlib import PurePath
+from urllib.parse import quote, unquote
 
 from lxml import etree
 
 from ._numbering import shown
 from ._tables import Cell, cell_text, tables_of_cells
+from .records import readable_suffixes
 
 _LONG_CELL = 1000
 """A table with a longer cell, in characters, does not show data but arranges parts of a page."""
@@ -33,16 +36,19 @@ _OUTER_ITEMS = re.compile(rf"(?:{_MARK})+(?={_ITEM})")
 
 
 def write_links(root: etree._Element) -> None:
-    """Replace the links of a tree with Markdown text.
+    """Replace the links of a tree to web pages and files with Markdown text.
 
     A link or button whose text is a number becomes `[n]`.
     """
+    suffixes = readable_suffixes()
     for link in list(root.iter("a", "button")):
         words = " ".join("".join(link.itertext()).split())
         bare = words.strip("[]")
         address = link.get("href", "")
         is_web = address.startswith(("http://", "https://"))
-        if not bare.isdigit() and not (bare and is_web):
+        path = address.partition("#")[0].partition("?")[0]
+        is_file = not is_web and PurePath(path).suffix.lower() in suffixes
+        if not bare.isdigit() and not (bare and (is_web or is_file)):
             continue
         del link[:]
         link.tag = "span"
@@ -50,6 +56,8 @@ def write_links(root: etree._Element) -> None:
             link.text = words
         elif is_web:
             link.text = f"[{bare}]({address})"
+        elif is_file:
+            link.text = f"[{bare}]({quote(unquote(path))})"
         else:
             link.text = f"[{bare}]"
 

@@ -19,6 +19,7 @@ from lxml import etree
 
 from ._formulas import MATHML, formula_of_word
 from ._graphics import Block, chart_blocks, diagram_lines
+from ._note_links import note_reference, write_note
 from ._numbering import BULLET, WordNumbering
 from ._office import local_name, open_archive, open_office, read_xml
 from ._page_text import tree_text, write_links
@@ -42,6 +43,8 @@ _BLOCKS = ("body", "hdr", "ftr", "footnote", "endnote", "comment", "txbxContent"
 _SIGNS = {"tab": " ", "noBreakHyphen": "-"}
 _SHIFTS: dict[str, Shift] = {"superscript": "sup", "subscript": "sub"}
 _OFF = ("0", "false", "off")
+_NOTE_PREFIXES = {"footnote": "", "endnote": "e"}
+"""What the labels of notes begin with, by kind."""
 _NOTES = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
 _MARGINS = (RELATIONSHIP_TYPE.HEADER, RELATIONSHIP_TYPE.FOOTER)
 _CHART = "/chart"
@@ -87,6 +90,8 @@ class _Document(NamedTuple):
     """Addresses of links by their ids; without it, only the words of links are kept."""
     graphics: Mapping[str, Sequence[Block]] = MappingProxyType({})
     """Text of charts and diagrams by their ids."""
+    notes: Mapping[tuple[str, str], str] = MappingProxyType({})
+    """Labels of footnotes and endnotes by kind and id; without them, references are left out."""
 
 
 def style_of(style: object) -> Style:
@@ -175,7 +180,7 @@ def _value(element: etree._Element, *path: str) -> str | None:
 def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
     """Return title, text and modification date of a Word document.
 
-    With `keeps_links`, links become Markdown.
+    With `keeps_links`, links and footnotes become Markdown.
     """
     office = open_office(data)
     document = Document(office.file)
@@ -188,17 +193,19 @@ def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
             None if numbering is None else etree.fromstring(numbering.target_part.blob)
         ),
     )
+    root = etree.fromstring(document.part.blob)
     targets: dict[str, str] | None = None
     if keeps_links:
-        targets = _link_targets(data)
-    notes = list[bytes]()
+        targets = _link_targets(data, "document.xml")
+        parts = parts._replace(notes=_note_labels(root))
+    notes = dict[str, bytes]()
     margins = list[bytes]()
     comments = list[bytes]()
     graphics = dict[str, Sequence[Block]]()
     for relation in related:
         part = relation.target_part.blob
         if relation.reltype in _NOTES:
-            notes.append(part)
+            notes[relation.target_part.partname.filename] = part
         elif relation.reltype in _MARGINS:
             margins.append(part)
         elif relation.reltype == RELATIONSHIP_TYPE.COMMENTS:
@@ -208,12 +215,14 @@ def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
         elif relation.reltype.endswith(_DIAGRAM):
             graphics[relation.rId] = list(diagram_lines(etree.fromstring(part)))
     main_parts = parts._replace(targets=targets, graphics=graphics)
-    root = etree.fromstring(document.part.blob)
     objects = len(list(root.iter("{*}OLEObject")))
     main = _text(root, main_parts)
     texts = [main]
-    for part in notes:
-        texts.append(_text(etree.fromstring(part), parts))
+    for name, part in notes.items():
+        note_parts = parts
+        if keeps_links:
+            note_parts = parts._replace(targets=_link_targets(data, name))
+        texts.append(_text(etree.fromstring(part), note_parts))
     texts += [block for block in _margin_blocks(margins, parts) if block not in main]
     for comment in chain.from_iterable(map(etree.fromstring, comments)):
         texts.append(f"{_comment_name(comment)}: {_text(comment, parts)}")
@@ -223,14 +232,26 @@ def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
     return Extract(title, text, changed=office.changed, note=note)
 
 
-def _link_targets(data: bytes) -> dict[str, str]:
-    """Return the addresses of external links by their ids.
+def _note_labels(root: etree._Element) -> dict[tuple[str, str], str]:
+    """Return the labels of the footnotes and endnotes that a text refers to, by kind and id: their
+    numbers, as Word counts them."""
+    labels = dict[tuple[str, str], str]()
+    for kind, prefix in _NOTE_PREFIXES.items():
+        references = root.iter(qn(f"w:{kind}Reference"))
+        ids = dict.fromkeys(reference.get(qn("w:id"), "") for reference in references)
+        for number, note_id in enumerate(ids, 1):
+            labels[kind, note_id] = f"{prefix}{number}"
+    return labels
+
+
+def _link_targets(data: bytes, part: str) -> dict[str, str]:
+    """Return the addresses of external links in a part of the document by their ids.
 
     The package for the library has lost them.
     """
     targets = dict[str, str]()
     with suppress(KeyError):
-        for relation in read_xml(open_archive(data), "word/_rels/document.xml.rels"):
+        for relation in read_xml(open_archive(data), f"word/_rels/{part}.rels"):
             if relation.get("TargetMode") == "External":
                 targets[relation.get("Id", "")] = relation.get("Target", "")
     return targets
@@ -280,12 +301,18 @@ def _text(root: etree._Element, parts: _Document) -> str:
     for graphic in reversed(list(root.iter("{*}relIds", "{*}chart"))):
         _write_graphic(graphic, parts.graphics)
     elements = [element for element in root.iter(etree.Element) if element.tag not in _HTML]
+    notes = dict[str, list[etree._Element]]()
     for element in elements:
         name = local_name(element)
+        note = parts.notes.get((name.removesuffix("Reference"), element.get(qn("w:id"), "")), "")
+        if note and name in _NOTE_PREFIXES:
+            notes[note] = list(element.iter(qn("w:p")))
         if name == "sym":
             element.text = symbol_at(element.get(qn("w:char"), ""), element.get(qn("w:font"), ""))
         elif name == "checkBox":
             element.text = _box(element)
+        elif note and name not in _NOTE_PREFIXES:
+            element.text = note_reference(note)
         elif name != "t":
             element.text = _SIGNS.get(name)
         element.tail = None
@@ -294,6 +321,8 @@ def _text(root: etree._Element, parts: _Document) -> str:
         tag = _NAMES.get(name, "div" if name in _BLOCKS else "span")
         if name == "r":
             tag = _format_run(element, parts.looks)
+            if _refers_to_note(element) and parts.notes:
+                tag = "span"
         elif name == "tbl":
             _merge(element)
         elif name == "tc":
@@ -308,12 +337,20 @@ def _text(root: etree._Element, parts: _Document) -> str:
             if label and not (level and label == BULLET):
                 put_before(element, label)
         element.tag = tag
+    for label, paragraphs in notes.items():
+        if paragraphs:
+            write_note(paragraphs, label)
     if parts.targets is not None:
         for link in root.iter("a"):
             link.set("href", parts.targets.get(link.get(qn("r:id"), ""), ""))
         write_links(root)
     resolve_tags(root)
     return tree_text(root)
+
+
+def _refers_to_note(run: etree._Element) -> bool:
+    """Whether a run of letters has a reference to a footnote or endnote."""
+    return next(run.iter(*(qn(f"w:{kind}Reference") for kind in _NOTE_PREFIXES)), None) is not None
 
 
 def _drop_deleted(root: etree._Element) -> None:

@@ -15,6 +15,7 @@ from lxml import etree
 
 from ..addresses import Unread, doi_in, join_address, parse_address
 from ._dating import statements
+from ._note_links import write_notes
 from ._page_text import tree_text, write_links
 from ._raised import END, FORMULA, resolve_raised
 from .decode import clean_text, decode
@@ -281,11 +282,13 @@ def parse_html(
     """Return title, main text, stated date and publisher of a page.
 
     If `address` is given, also links and `signs_of`. `charset` is the one that the server
-    declared. With `keeps_links`, links in the text are written as Markdown.
+    declared. With `keeps_links`, links and footnotes are written as Markdown.
     """
     html = _source(data, charset)
     root = _tree(html)
+    notes = list[lxml.html.HtmlElement]()
     if keeps_links:
+        notes = write_notes(root)
         write_links(root)
     resolve_tags(root)
     linked = list(_linked_data(root))
@@ -304,7 +307,11 @@ def parse_html(
     links: tuple[PageLink, ...] = ()
     if address:
         links = tuple(anchors(root, base))
-    text = tree_text(main_content(root))
+    main = main_content(root)
+    for note in notes:
+        if main not in note.iterancestors():
+            main.append(note)
+    text = tree_text(main)
     if len(stated) > _STATED_TIMES * len(text):
         text = stated
         if title not in stated[: len(title) + 10]:

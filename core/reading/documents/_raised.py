@@ -48,8 +48,11 @@ _ORDINAL = re.compile(r"[a-zà-ÿ]{2,4}|º")
 _ROMAN = re.compile(r"(?<![^\W_])[IVXLCDM]+$")
 
 
-def resolve_raised(text: str, notes: Collection[str]) -> str:
-    """Return the text without control characters; `notes` are the marks of its footnotes."""
+def resolve_raised(text: str, notes: Collection[str], *, keeps_marks: bool = False) -> str:
+    """Return the text without control characters; `notes` are the marks of its footnotes.
+
+    With `keeps_marks`, footnote marks are kept, as HTML.
+    """
     if END not in text:
         return text
     resolved = list[str]()
@@ -60,10 +63,22 @@ def resolve_raised(text: str, notes: Collection[str]) -> str:
             behind = ""
             if not following.sign:
                 behind = following.words[:_NEAR]
-            words = _resolved(piece.sign, " ".join(words.split()), before, behind, notes)
+            raised = " ".join(words.split())
+            words = _resolved(piece.sign, raised, before, behind, notes)
+            if keeps_marks and _is_mark(piece.sign, raised, words, before):
+                words = f"<sup>{raised}</sup>"
+                if not before.strip(" ") or before.endswith("\n"):
+                    words += " "
         resolved.append(words)
         before = (before + words)[-_NEAR:]
     return "".join(resolved)
+
+
+def _is_mark(sign: str, raised: str, resolved: str, before: str) -> bool:
+    """Whether a superscript, which became the text `resolved`, is a footnote mark or label."""
+    if sign not in (RAISED, NOTE) or not _MARK.fullmatch(raised):
+        return False
+    return not resolved or not before[-1:].strip()
 
 
 def footnote_marks(text: str) -> frozenset[str]:

@@ -71,6 +71,12 @@ _LIBRARIES = (
 """Libraries whose versions affect the text of a file; some may not be installed."""
 
 
+def readable_suffixes() -> frozenset[str]:
+    """Return the suffixes of the files that can be read, such as `.pdf`, also those that other
+    packages read."""
+    return frozenset((*KINDS, *(f".{name}" for name in PARSERS.entries)))
+
+
 def kind_of_file(name: str) -> DocumentKind | None:
     """Return the kind of a file by its extension.
 

@@ -71,8 +71,9 @@ def parse(
 
     Archives and PDF files are known by their content, others by `kind`, or else by the extension of
     `name`. `charset` is the declared one; dates after `today` (ISO) are ignored. With
-    `keeps_links`, the text of pages and Word documents contains links as Markdown. `on_scan` is
-    called before each page with OCR, and for every 100 pages of a PDF. Raises `Unreadable`.
+    `keeps_links`, the text of pages and Word documents contains links and footnotes as Markdown,
+    and footnote marks as HTML. `on_scan` is called before each page with OCR, and for every 100
+    pages of a PDF. Raises `Unreadable`.
     """
     if not data.strip():
         raise Unreadable("empty", "it is empty")
@@ -88,8 +89,9 @@ def parse(
         raise
     notes = footnote_marks(extract.text)
     title = resolve_raised(extract.title, notes)
+    written = resolve_raised(extract.text, notes, keeps_marks=keeps_links)
     # Clean page by page, because cleaning turns page breaks into line ends.
-    pages = resolve_raised(extract.text, notes).split(PAGE_END)
+    pages = written.split(PAGE_END)
     text = PAGE_END.join(map(_clean_page, pages)).rstrip()
     # A web page without text is returned if it has signs, which say why.
     if not any(map(str.isalnum, text)) and not extract.signs:

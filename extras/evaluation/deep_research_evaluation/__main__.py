@@ -173,6 +173,35 @@ def revisions(folder: Path) -> int:
     return FAILED if any(text.lost_by_additions or text.lost_by_follow_up for text in found) else 0
 
 
+@cli.command()
+@click.argument("paths", type=click.Path(path_type=Path, exists=True), nargs=-1, required=True)
+@click.option("--per-report", is_flag=True, help="Print a line per report, too.")
+def markers(paths: tuple[Path, ...], per_report: bool) -> int:
+    """Count the citations of reports from elsewhere that `deep-research check` understands.
+
+    PATHS are reports (Markdown, HTML, Word), folders of these, and JSON lines with `id` and
+    `report`.
+    """
+    from deep_research_evaluation.markers import count_markers
+
+    counted = asyncio.run(count_markers(paths))
+    for report in counted:
+        if per_report:
+            named = "; ".join(report.not_understood)
+            click.echo(
+                f"{report.name}: {report.resolved} resolved, {report.without_address} without "
+                f"address, not understood: {named or 'nothing'}"
+            )
+    resolved = sum(report.resolved for report in counted)
+    without = sum(report.without_address for report in counted)
+    unknown = sum(len(report.not_understood) for report in counted)
+    click.echo(
+        f"{len(counted)} reports: {resolved} citations resolved, {without} without address, "
+        f"{unknown} not understood"
+    )
+    return 0
+
+
 def main() -> None:
     """Run the command; a mistake of the user ends in one line, never in a traceback."""
     for stream in (sys.stdout, sys.stderr):

@@ -71,3 +71,16 @@ def test_the_reports_of_a_set_are_checked_and_written_with_their_sources(tmp_pat
         text.partition(" [1]")[0],
         "supported",
     )
+
+
+def test_resolved_citations_are_counted_and_others_are_listed(tmp_path: Path) -> None:
+    text = "Lit in 1844 [1][1]. Red [1, 2]. Old [7].\n\n## Sources\n\n1. light.md\n2. A book\n"
+    lines = json.dumps({"id": "a", "report": text})
+    (tmp_path / "reports.jsonl").write_text(f"{lines}\n", "utf-8")
+    (tmp_path / "b.md").write_text("Lit [here](https://light.example).\n", "utf-8")
+    done = CliRunner().invoke(cli, ["markers", str(tmp_path), "--per-report"])
+    assert done.output.splitlines() == [
+        "b.md: 1 resolved, 0 without address, not understood: nothing",
+        "a.md: 2 resolved, 1 without address, not understood: [7]",
+        "2 reports: 3 citations resolved, 1 without address, 1 not understood",
+    ]
