@@ -14,7 +14,7 @@ from .citing import name_of
 from .markers import LINE_PARTS, NOTE_REFERENCE, code_lines
 
 _DEFINITION = re.compile(
-    r" {0,3}(?:(?:[-*+•]|\d{1,3}[.)]) +)?\\?\[\^(?P<label>[^\]\s^]{1,60})\]:[ \t]*(?P<text>\S.*)"
+    r" {0,3}(?:(?:[-*+•]|\d{1,3}[.)]) +)?\\?\[\^(?P<label>[^\]\s^]{1,60})\]:[ \t]*(?P<text>\S.*)?"
 )
 _SETTLED_LABEL = re.compile(r"^\\\[\^(?P<label>[a-z]+)\]:(?= )", re.MULTILINE)
 _CONTINUED = re.compile(r"(?: {2,}+|\t)\s*+(?P<text>\S.*)")
@@ -118,16 +118,16 @@ def taken_out(text: str) -> tuple[list[str], dict[str, str]]:
     notes = dict[str, str]()
     label = ""
     is_below_note = False
-    for line, is_code in zip(lines, are_code, strict=True):
-        found = None if is_code else _DEFINITION.fullmatch(line)
+    for index, (line, is_code) in enumerate(zip(lines, are_code, strict=True)):
+        found = None if is_code else _definition_at(lines, index)
         continued = None if is_code else _CONTINUED.fullmatch(line)
         is_empty = not line.strip()
         if found and found["label"] in referenced and found["label"] not in notes:
             label = found["label"]
-            notes[label] = found["text"].strip()
+            notes[label] = (found["text"] or "").strip()
             is_below_note = True
         elif label and continued:
-            notes[label] += f" {continued['text'].strip()}"
+            notes[label] = f"{notes[label]} {continued['text'].strip()}".strip()
             is_below_note = True
         elif label and is_below_note and not (is_empty or is_code or _BLOCK.match(line)):
             # Markdown allows that the lines of a paragraph are not indented.
@@ -141,6 +141,16 @@ def taken_out(text: str) -> tuple[list[str], dict[str, str]]:
             if not is_empty:
                 label = ""
     return kept, notes
+
+
+def _definition_at(lines: Sequence[str], index: int) -> re.Match[str] | None:
+    """Return the beginning of a footnote's text on a line, which may have only its label if the
+    text begins on the next one."""
+    found = _DEFINITION.fullmatch(lines[index])
+    if found is None or found["text"]:
+        return found
+    is_last = index + 1 == len(lines)
+    return None if is_last or not _CONTINUED.fullmatch(lines[index + 1]) else found
 
 
 class NoteMark(NamedTuple):

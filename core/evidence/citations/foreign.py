@@ -583,8 +583,10 @@ class _Reader:
 
 
 def _may_follow(before: str) -> bool:
-    """Whether a raised digit behind this text may be a marker: behind a sign or a word."""
-    return before[-1:] in ' .,;:!?)"”’»]' or re.search(r"[^\W\d_]{3}$", before) is not None
+    """Whether a raised digit behind this text may be a marker: behind a sign, a word, or a number
+    of several digits such as a year."""
+    is_behind_sign = before[-1:] in ' .,;:!?)"”’»]'
+    return is_behind_sign or re.search(r"[^\W\d_]{3}$|\d{3}$", before) is not None
 
 
 def _ends_words(before: str) -> bool:

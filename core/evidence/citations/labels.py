@@ -71,7 +71,7 @@ class Labels:
         extents = {
             "part": self.read_in_part,
             "excerpt": self.excerpt_only,
-            "not opened": self.not_opened,
+            "not opened": self.not_opened if source.excerpts else self.unread,
         }
         remarks.append(extents.get(source.extent, ""))
         if source.is_rendered:
