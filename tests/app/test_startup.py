@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import pytest
-from kit.commands import desk_in
+from kit.commands import Ended, desk_in
 from kit.runs import QUESTION
 from kit.stored_runs import queried
 
@@ -99,10 +99,10 @@ class Started(NamedTuple):
     wrong_settings: Ends
     no_runs: Ends
     runs: Ends
-    runs_in_full: Ends
-    """The same commands, in another process, where no overviews are stored."""
+    runs_in_full: list[Ended]
+    """The same commands where no overviews are stored."""
     runs_again: Ends
-    """The same commands after that, in a third process."""
+    """The same commands after that, in another process."""
 
 
 @pytest.fixture(scope="module")
@@ -129,12 +129,13 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Started:
     assert list(empty.iterdir()) == []
     # Without overviews the runs are read in full.
     queried(desk.data / FILE_NAME, "DELETE FROM store WHERE key = ?", OVERVIEW_NOTE)
+    in_full = [desk.call(*command) for command in reading]
     return Started(
         help=list(islice(ends, len(_HELP))),
         wrong_settings=list(islice(ends, len(_WRONG_SETTINGS))),
         no_runs=list(islice(ends, len(no_runs))),
         runs=list(ends),
-        runs_in_full=_run(*reading),
+        runs_in_full=in_full,
         runs_again=_run(*reading),
     )
 
@@ -175,5 +176,6 @@ def test_runs_are_listed_and_shown_without_langgraph(started: Started) -> None:
     assert json.loads(data)["status"] == "completed"
     assert unknown.startswith("Error: There is no run 'unknown'")
     # Without overviews the runs look the same, and have overviews afterwards.
-    assert [shown for _, shown, _ in started.runs_in_full] == [shown for _, shown, _ in ends]
+    in_full = [ended.out + ended.err for ended in started.runs_in_full]
+    assert in_full == [shown for _, shown, _ in ends]
     assert "langgraph" not in started.runs_again[-1][2]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -63,6 +64,8 @@ DOCUMENTS = {
 QUESTION = "What is known about the Skerry Light and its keeper?"
 PLAN = "1. History of the Skerry Light\n2. Its keeper Ada Moran\n3. The harbour beside it"
 
+MANY = 1_000
+"""More texts than a thread of a test stores."""
 PLANNED = call("generate_plan")
 REPORT = calls(call("generate_report"))
 CLEAR = calls(PLANNED)
@@ -248,14 +251,18 @@ class Lab(Thread):
         usual = {"models": dict(self.models), "docs": (self.folder,)}
         return Context(**{**usual, **self.settings, "limits": limits})
 
-    async def ask(self, message: Any = QUESTION) -> ResearchState:
-        """Send a question (or a command, or None to go on) and return the state afterwards."""
+    async def ask(self, message: Any = QUESTION, before: str = "") -> ResearchState:
+        """Send a question (or a command, or None to go on) and return the state afterwards.
+
+        `before`: name of a node; the run ends before it, and can go on.
+        """
         given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
         way: Any = {
             "context": self.context,
             "stream_mode": "custom",
             "subgraphs": True,
             "version": "v2",
+            "interrupt_before": [before] if before else None,
         }
         if message is None and not self.packets:
             # Somebody else has heard the beginning.
@@ -265,16 +272,28 @@ class Lab(Thread):
             async for part in self.graph.astream(given, thread_config(self.thread), **way):
                 heard.append(part["data"])
                 self.packets.append(part["data"])
-            is_whole = True
+            is_whole = not before
         finally:
             wrong = faults_before_stop([*map(READER.validate_python, heard)], is_whole=is_whole)
             left = [fault for fault in wrong if not self.expected or self.expected not in fault]
             # What goes on may begin in the middle of a block.
             goes_on = message is None or (isinstance(message, Command) and message.update)
-            assert goes_on or not left, left
+            assert goes_on or before or not left, left
             state = await self.state()
             assert not self.books or not (fault := self.books.fault(heard, state)), fault
         return state
+
+    def take_over(self, other: Lab) -> None:
+        """Go on where the thread of another lab stands, which stays as it is."""
+        saver, kept = self.graph.checkpointer, other.graph.checkpointer
+        assert isinstance(saver, WatchedSaver) and isinstance(kept, WatchedSaver)
+        saver.storage = deepcopy(kept.storage)
+        saver.writes = deepcopy(kept.writes)
+        saver.blobs = deepcopy(kept.blobs)
+        for item in other.graph.memory.search((), limit=MANY):
+            self.graph.memory.put(item.namespace, item.key, item.value)
+        self.packets = list(other.packets)
+        self.books = deepcopy(other.books)
 
     async def next(self) -> tuple[str, ...]:
         return tuple((await self.graph.aget_state(thread_config(self.thread))).next)
@@ -344,6 +363,39 @@ async def answered(tmp_path: Path, **settings: Any) -> tuple[Lab, ResearchState]
     """A `lab` that was asked the usual question, and its state."""
     run = lab(tmp_path, **settings)
     return run, await run.ask()
+
+
+_done: dict[str, Lab] = {}
+"""Runs from which others go on, by what was asked of their researcher and where they stand."""
+
+
+async def researched(tmp_path: Path, **settings: Any) -> Lab:
+    """A `lab` whose findings are there: `ask(None)` has the report written and checked.
+
+    The research, which takes three quarters of a run, is done once for all tests with the same
+    researcher; other settings than `researcher` have no part in it.
+    """
+    return await _going_on(tmp_path, "write_report", settings)
+
+
+async def reported(tmp_path: Path, **settings: Any) -> Lab:
+    """A `lab` that has answered the usual question: the next `ask` is a follow-up.
+
+    That run is done once for all tests; no script or setting has a part in it.
+    """
+    return await _going_on(tmp_path, "", settings)
+
+
+async def _going_on(tmp_path: Path, before: str, settings: dict[str, Any]) -> Lab:
+    """A `lab` with a copy of a thread that stands before this node, or at its end."""
+    researcher = settings.get("researcher") if before else None
+    name = f"{before} {researcher}"
+    if name not in _done:
+        _done[name] = lab(tmp_path, researcher=researcher)
+        await _done[name].ask(before=before)
+    run = lab(tmp_path, **settings)
+    run.take_over(_done[name])
+    return run
 
 
 def results(messages: Sequence[BaseMessage]) -> dict[str, str]:

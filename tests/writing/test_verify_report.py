@@ -12,7 +12,7 @@ import pytest
 from kit.models import ScriptedChatModel, by_figures, call, calls, judged, units_shown
 from kit.openai_server import Received, Reply, say, use
 from kit.reports import BOTH, audited, claim, rewritten
-from kit.runs import REPORT, FailingStore, HandClock, Lab, lab, search, written
+from kit.runs import REPORT, FailingStore, HandClock, Lab, lab, researched, search, written
 from kit.wire import Wires, verified
 from langchain_core.language_models import ModelProfile
 from langgraph.checkpoint.memory import InMemorySaver
@@ -46,8 +46,8 @@ def checked(state: ResearchState) -> list[tuple[str, str, str | None, bool]]:
 
 async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, ResearchState]:
     """A run whose researcher has read two documents; its replay has the same packets."""
-    run = lab(tmp_path, writer=writer, researcher=BOTH, **settings)
-    state = await run.ask()
+    run = await researched(tmp_path, writer=writer, researcher=BOTH, **settings)
+    state = await run.ask(None)
     again = [packet.model_dump(mode="json") for packet in await run.replayed()]
     final = ("report_revised", "report_audited", "notes_added")
     streamed, replayed = (
