@@ -365,35 +365,49 @@ async def answered(tmp_path: Path, **settings: Any) -> tuple[Lab, ResearchState]
     return run, await run.ask()
 
 
+RESEARCHING: tuple[Role, ...] = ("clarifier", "planner", "orchestrator", "researcher")
 _done: dict[str, Lab] = {}
-"""Runs from which others go on, by what was asked of their researcher and where they stand."""
+"""Runs from which others go on, by their scripts and the node before which they stand."""
 
 
-async def researched(tmp_path: Path, **settings: Any) -> Lab:
+async def researched(
+    tmp_path: Path, question: str = QUESTION, folder: Path | None = None, **settings: Any
+) -> Lab:
     """A `lab` whose findings are there: `ask(None)` has the report written and checked.
 
-    The research, which takes three quarters of a run, is done once for all tests with the same
-    researcher; other settings than `researcher` have no part in it.
+    The research takes three quarters of a run. It is done once for all tests with the same
+    question, documents and scripts of the roles that research; other settings have no part in it.
     """
-    return await _going_on(tmp_path, "write_report", settings)
+    return await _going_on(tmp_path, "write_report", question, folder, settings)
 
 
-async def reported(tmp_path: Path, **settings: Any) -> Lab:
+async def report_of(tmp_path: Path, **settings: Any) -> tuple[Lab, ResearchState]:
+    """A `researched` lab whose report was written, and its state."""
+    run = await researched(tmp_path, **settings)
+    return run, await run.ask(None)
+
+
+async def completed(tmp_path: Path, **settings: Any) -> Lab:
     """A `lab` that has answered the usual question: the next `ask` is a follow-up.
 
-    That run is done once for all tests; no script or setting has a part in it.
+    That run is done once for all tests; the settings have no part in it.
     """
-    return await _going_on(tmp_path, "", settings)
+    return await _going_on(tmp_path, "", QUESTION, None, settings)
 
 
-async def _going_on(tmp_path: Path, before: str, settings: dict[str, Any]) -> Lab:
+async def _going_on(
+    tmp_path: Path, before: str, question: str, folder: Path | None, settings: dict[str, Any]
+) -> Lab:
     """A `lab` with a copy of a thread that stands before this node, or at its end."""
-    researcher = settings.get("researcher") if before else None
-    name = f"{before} {researcher}"
+    scripts = {role: settings[role] for role in RESEARCHING if before and role in settings}
+    name = f"{before} {question} {folder} {scripts}"
     if name not in _done:
-        _done[name] = lab(tmp_path, researcher=researcher)
-        await _done[name].ask(before=before)
+        done = lab(tmp_path, **scripts)
+        done.folder = folder or done.folder
+        await done.ask(question, before)
+        _done[name] = done
     run = lab(tmp_path, **settings)
+    run.folder = folder or run.folder
     run.take_over(_done[name])
     return run
 
