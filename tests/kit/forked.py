@@ -164,14 +164,30 @@ def _adopt_orphans(switch: int) -> None:
 
 
 def _import_product() -> None:
-    """Import all modules of the product, and with them all libraries that a run may import."""
+    """Import all modules of the product, and with them all libraries that a run may import; load
+    what the first run of a process loads."""
     package = importlib.import_module("deep_research")
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not module.name.startswith(_LEFT_OUT):
             importlib.import_module(module.name)
+    _load_for_runs()
     # A fork that collects garbage would copy the pages of all that is frozen here.
     gc.collect()
     gc.freeze()
+
+
+def _load_for_runs() -> None:
+    """Compile the graphs, and load the models and tables of languages."""
+    from deep_research.app.embed import compile_graph
+    from deep_research.core.evidence.text.language import detect_language
+    from deep_research.core.evidence.text.words import sought_words
+    from deep_research.core.writing.language import named_language
+
+    compile_graph("orchestrated")
+    compile_graph("planned")
+    named_language("de")
+    detect_language("Wann wurde der Leuchtturm von Skerry angezündet?")
+    sought_words("When was the Skerry Light lit?")
 
 
 def _next_command(channel: socket.socket) -> list[str]:
