@@ -10,10 +10,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from langchain.agents.middleware.human_in_the_loop import HITLRequest, HITLResponse
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import (
     AIMessage,
@@ -52,6 +51,10 @@ from deep_research.tools.use import TimeLimit, keep, use_tool
 from kit.models import Call, ScriptedChatModel, ScriptExhausted, call, calls, figure_judge
 from kit.packets import READER, Books, faults_before_stop
 from kit.web import Web
+
+if TYPE_CHECKING:
+    # The import takes nearly a second.
+    from langchain.agents.middleware.human_in_the_loop import HITLRequest
 
 DOCUMENTS = {
     "lighthouse.md": "# Skerry Light\n\nThe Skerry Light was lit for the first time in 1844. "
@@ -434,12 +437,16 @@ def every_call_has_one_result(messages: Sequence[BaseMessage]) -> bool:
 
 def requested(value: dict[str, Any]) -> HITLRequest:
     """The part of an interrupt that chat clients read."""
+    from langchain.agents.middleware.human_in_the_loop import HITLRequest
+
     read = {name: value[name] for name in HITLRequest.__annotations__}
     return TypeAdapter(HITLRequest).validate_python(read, strict=True)
 
 
 def decided(kind: str, **more: Any) -> Command[Any]:
     """A decision, as chat clients send it."""
+    from langchain.agents.middleware.human_in_the_loop import HITLResponse
+
     return Command(
         resume=TypeAdapter(HITLResponse).validate_python({"decisions": [{"type": kind, **more}]})
     )
