@@ -369,8 +369,8 @@ async def answered(tmp_path: Path, **settings: Any) -> tuple[Lab, ResearchState]
 
 
 RESEARCHING: tuple[Role, ...] = ("clarifier", "planner", "orchestrator", "researcher")
-_done: dict[str, Lab] = {}
-"""Runs from which others go on, by their scripts and the node before which they stand."""
+_researched: dict[str, Lab] = {}
+"""Runs that stand before their report, by question, documents and scripts."""
 
 
 async def researched(
@@ -378,41 +378,26 @@ async def researched(
 ) -> Lab:
     """A `lab` whose findings are there: `ask(None)` has the report written and checked.
 
-    The research takes three quarters of a run. It is done once for all tests with the same
+    The research takes more than half of a run. It is done once for all tests with the same
     question, documents and scripts of the roles that research; other settings have no part in it.
     """
-    return await _going_on(tmp_path, "write_report", question, folder, settings)
+    scripts = {role: settings[role] for role in RESEARCHING if role in settings}
+    name = f"{question} {folder} {scripts}"
+    if name not in _researched:
+        first = lab(tmp_path, **scripts)
+        first.folder = folder or first.folder
+        await first.ask(question, before="write_report")
+        _researched[name] = first
+    run = lab(tmp_path, **settings)
+    run.folder = folder or run.folder
+    run.take_over(_researched[name])
+    return run
 
 
 async def report_of(tmp_path: Path, **settings: Any) -> tuple[Lab, ResearchState]:
     """A `researched` lab whose report was written, and its state."""
     run = await researched(tmp_path, **settings)
     return run, await run.ask(None)
-
-
-async def completed(tmp_path: Path, **settings: Any) -> Lab:
-    """A `lab` that has answered the usual question: the next `ask` is a follow-up.
-
-    That run is done once for all tests; the settings have no part in it.
-    """
-    return await _going_on(tmp_path, "", QUESTION, None, settings)
-
-
-async def _going_on(
-    tmp_path: Path, before: str, question: str, folder: Path | None, settings: dict[str, Any]
-) -> Lab:
-    """A `lab` with a copy of a thread that stands before this node, or at its end."""
-    scripts = {role: settings[role] for role in RESEARCHING if before and role in settings}
-    name = f"{before} {question} {folder} {scripts}"
-    if name not in _done:
-        done = lab(tmp_path, **scripts)
-        done.folder = folder or done.folder
-        await done.ask(question, before)
-        _done[name] = done
-    run = lab(tmp_path, **settings)
-    run.folder = folder or run.folder
-    run.take_over(_done[name])
-    return run
 
 
 def results(messages: Sequence[BaseMessage]) -> dict[str, str]:
