@@ -125,22 +125,22 @@ async def in_pieces(work: Callable[[Item], Value], items: Iterable[Item]) -> lis
     about `_PIECE_SECONDS`; if the caller is cancelled, no further piece begins."""
     remaining = iter(items)
     results = list[Value]()
-    while True:
-        piece = await asyncio.to_thread(_next_piece, work, remaining)
-        if not piece:
-            return results
-        results += piece
+    is_done = False
+    while not is_done:
+        is_done = await asyncio.to_thread(_add_piece, work, remaining, results)
+    return results
 
 
-def _next_piece(work: Callable[[Item], Value], remaining: Iterator[Item]) -> list[Value]:
-    """Return the results of the work on the next items."""
+def _add_piece(
+    work: Callable[[Item], Value], remaining: Iterator[Item], results: list[Value]
+) -> bool:
+    """Add the results of the work on the next items; return whether none is left."""
     end = time.monotonic() + _PIECE_SECONDS
-    results = list[Value]()
     for item in remaining:
         results.append(work(item))
         if time.monotonic() > end:
-            break
-    return results
+            return False
+    return True
 
 
 _slots = PerLoop(WeakValueDictionary[str, asyncio.Semaphore])

@@ -42,7 +42,7 @@ DIRECTORIES = (
 )
 NAME_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 TRANSFERS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
-EXAMPLES = 20
+EXAMPLES = 10
 """So many does hypothesis try where nobody waits for CI, unless a test says how many it needs."""
 NEW_OBJECTS = 10_000
 """So many are made before the youngest are searched for garbage."""

@@ -54,10 +54,9 @@ class AnswerEmitter:
     """Sends the thoughts and text of one answer to `CallEvents` as its parts arrive, with secrets
     masked."""
 
-    def __init__(self, events: CallEvents, secrets: Secrets, *, is_prose: bool) -> None:
-        """`is_prose`: emit text as it arrives instead of in `finish`."""
+    def __init__(self, events: CallEvents, secrets: Secrets | None) -> None:
+        """`secrets`: emit text as it arrives, with these masked; None: emit it in `finish`."""
         self._events = events
-        self._is_prose = is_prose
         self._secrets = secrets
         self._held = ""
         """Text withheld because it may be the beginning of a secret."""
@@ -82,7 +81,7 @@ class AnswerEmitter:
 
     def finish(self, message: AIMessage) -> None:
         """Emit the thoughts and text that were not streamed; `message` is the whole answer."""
-        if self._is_prose:
+        if self._secrets:
             self._emit_text("", is_last=True)
         else:
             words = self._separated("text", message.text)
@@ -100,7 +99,7 @@ class AnswerEmitter:
         self._events.end()
 
     def _emit_text(self, words: str, *, is_last: bool = False) -> None:
-        if not self._is_prose:
+        if not self._secrets:
             return
         masked = self._secrets.masked(self._held + words)
         end = len(masked) if is_last else self._secrets.settled(masked)
@@ -277,9 +276,10 @@ class _Call(NamedTuple):
         """Make the call once, emit thoughts and text as they arrive, and return the whole
         answer."""
         events, request = self.events, self.request
-        secrets = Secrets(self.context.mcp)
-        is_prose = not request.tools or request.tool_choice == "none"
-        emitter = AnswerEmitter(events, secrets, is_prose=is_prose)
+        secrets: Secrets | None = None
+        if not request.tools or request.tool_choice == "none":
+            secrets = Secrets(self.context.mcp)
+        emitter = AnswerEmitter(events, secrets)
         answer: AIMessage | None = None
         async with aclosing(self.model.astream([*messages])) as parts:
             async for chunk in parts:
@@ -287,11 +287,11 @@ class _Call(NamedTuple):
                 answer = part.answer
                 if part.is_restart:
                     events.on_restart()
-                    emitter = AnswerEmitter(events, secrets, is_prose=is_prose)
+                    emitter = AnswerEmitter(events, secrets)
                 elif not answer:
                     emitter.feed(part)
         assert answer is not None, "the last part has the answer"
-        if is_prose:
+        if secrets:
             answer = answer.model_copy(update={"content": secrets.masked(answer.text)})
         emitter.finish(answer)
         return answer

@@ -268,7 +268,7 @@ def _marks(mark: str) -> list[tuple[Path, str, ast.Call]]:
         text = path.read_text("utf-8")
         if f".{mark}(" not in text:
             continue
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.parse(text).body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 calls = _calls_in(node.decorator_list)
                 found += [(path, node.name, call) for call in calls if _name_of(call) == mark]

@@ -34,6 +34,7 @@ async def parsed(sent: Any, path: str = "/runs", *, ensure_ascii: bool = True) -
         return await reader.parse(json.dumps(sent, ensure_ascii=ensure_ascii).encode())
 
 
+@pytest.mark.sweep(first=4)
 @pytest.mark.fault("R27")
 @pytest.mark.parametrize("ensure_ascii", [True, False])
 @pytest.mark.parametrize(

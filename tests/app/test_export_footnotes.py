@@ -8,7 +8,7 @@ from pathlib import Path
 import docx
 import pytest
 from kit.reports import BOTH, at, faults, tree, words, written
-from kit.runs import lab
+from kit.runs import report_of
 from pypdf import PdfReader
 
 from deep_research.app.exports._page import report_page, report_pdf
@@ -63,7 +63,7 @@ async def test_a_report_in_markdown_and_on_a_terminal_keeps_the_footnote(
 ) -> None:
     note = "Counted from the first of May."
     text = f"It was lit in 1844.[^{label}] Ada Moran kept it. [2]\n\n[^{label}]: {note}"
-    state = await lab(tmp_path, writer=[text], researcher=BOTH, verify="off").ask()
+    _, state = await report_of(tmp_path, writer=[text], researcher=BOTH, verify="off")
     assert state.report
     assert state.report.text.startswith("It was lit in 1844.[^a] Ada Moran kept it. [2]")
     assert state.report.numbers == (2,)

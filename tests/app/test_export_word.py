@@ -208,6 +208,7 @@ def test_only_a_single_clear_series_becomes_a_chart(rows: Any, language: str, li
     assert (series.lines if series else None) == lines
 
 
+@pytest.mark.slow
 def test_a_report_has_at_most_three_charts_and_none_without_the_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

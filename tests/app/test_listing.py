@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,11 +36,10 @@ def parent_process() -> Process:
 
 
 @pytest.fixture
-def finished(desk: Desk) -> Desk:
-    """A data folder with a finished run, whose overview is kept."""
-    given = ("--docs", str(desk.docs), "--model", "extractive", "--thread", "light", "--yes")
-    assert desk.call("ask", QUESTION, *given).code == 0
-    return desk
+def finished(library: Desk, tmp_path: Path) -> Desk:
+    """A copy of a data folder with a finished run, whose overview is kept."""
+    shutil.copytree(library.folder, tmp_path, dirs_exist_ok=True)
+    return Desk(tmp_path)
 
 
 def shown(desk: Desk) -> tuple[str, str]:

@@ -172,6 +172,7 @@ def kept(server: Server) -> list[Path]:
     return [path for path in (server.data / "attachments").rglob("*") if path.is_file()]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("R32")
 async def test_files_belong_to_one_thread_and_nobody_else_leaves_one_in_it(
     server: Server, alice: LangGraphClient, bob: LangGraphClient
@@ -221,6 +222,7 @@ async def test_files_belong_to_one_thread_and_nobody_else_leaves_one_in_it(
     assert kept(server) == [] and rows_of(server, talk.thread) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.fault(61)
 async def test_a_file_whose_shortened_name_would_be_hidden_is_read_and_counted(
     server: Server, alice: LangGraphClient

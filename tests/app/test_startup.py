@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import pytest
-from kit.commands import desk_in
+from kit.commands import Ended, desk_in
 from kit.runs import QUESTION
 from kit.stored_runs import queried
 
@@ -92,6 +92,9 @@ _WRONG_SETTINGS = (
 )
 
 
+_OVERVIEWS = "SELECT 1 FROM store WHERE key = ?"
+
+
 class Started(NamedTuple):
     """What groups of commands of one process printed and loaded."""
 
@@ -99,10 +102,10 @@ class Started(NamedTuple):
     wrong_settings: Ends
     no_runs: Ends
     runs: Ends
-    runs_in_full: Ends
-    """The same commands, in another process, where no overviews are stored."""
-    runs_again: Ends
-    """The same commands after that, in a third process."""
+    runs_in_full: list[Ended]
+    """The same commands where no overviews are stored."""
+    overviews: int
+    """Number of overviews that are stored after that."""
 
 
 @pytest.fixture(scope="module")
@@ -129,13 +132,14 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Started:
     assert list(empty.iterdir()) == []
     # Without overviews the runs are read in full.
     queried(desk.data / FILE_NAME, "DELETE FROM store WHERE key = ?", OVERVIEW_NOTE)
+    in_full = [desk.call(*command) for command in reading]
     return Started(
         help=list(islice(ends, len(_HELP))),
         wrong_settings=list(islice(ends, len(_WRONG_SETTINGS))),
         no_runs=list(islice(ends, len(no_runs))),
         runs=list(ends),
-        runs_in_full=_run(*reading),
-        runs_again=_run(*reading),
+        runs_in_full=in_full,
+        overviews=len(queried(desk.data / FILE_NAME, _OVERVIEWS, OVERVIEW_NOTE)),
     )
 
 
@@ -175,5 +179,6 @@ def test_runs_are_listed_and_shown_without_langgraph(started: Started) -> None:
     assert json.loads(data)["status"] == "completed"
     assert unknown.startswith("Error: There is no run 'unknown'")
     # Without overviews the runs look the same, and have overviews afterwards.
-    assert [shown for _, shown, _ in started.runs_in_full] == [shown for _, shown, _ in ends]
-    assert "langgraph" not in started.runs_again[-1][2]
+    in_full = [ended.out + ended.err for ended in started.runs_in_full]
+    assert in_full == [shown for _, shown, _ in ends]
+    assert started.overviews == 2

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kit.models import call, calls
 from kit.reports import BOTH, audited, claim, rewritten, source_at
-from kit.runs import REPORT, lab, search, written
+from kit.runs import REPORT, lab, report_of, search, written
 from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 
@@ -55,7 +55,8 @@ MARK = " *(not verified)*"
 async def test_a_repair_that_adds_or_loses_anything_is_refused(
     tmp_path: Path, draft: str, handed_in: str
 ) -> None:
-    state = await lab(tmp_path, writer=[draft, rewritten(handed_in)], researcher=BOTH).ask()
+    writer = [draft, rewritten(handed_in)]
+    _, state = await report_of(tmp_path, writer=writer, researcher=BOTH)
     assert state.report and MARK in state.report.text
     assert state.report.text.replace(MARK, "") == draft
     assert all(claimed.repair is None for claimed in state.report.claims)
@@ -71,8 +72,7 @@ async def test_rewritten_sentences_are_matched_by_the_number_that_was_shown(tmp_
         f"{TALL} She kept it from 1801. [2]",
         calls(call("rewrite_sentences", sentences=sentences)),
     ]
-    run = lab(tmp_path, writer=writer, researcher=BOTH)
-    state = await run.ask()
+    run, state = await report_of(tmp_path, writer=writer, researcher=BOTH)
     assert '"number": 2, "sentence": "She kept it from 1801. [2]"' in run.calls("writer")[1].text
     assert (
         state.report
@@ -83,7 +83,8 @@ async def test_rewritten_sentences_are_matched_by_the_number_that_was_shown(tmp_
 async def test_the_same_repair_of_two_sentences_is_used_once(tmp_path: Path) -> None:
     right = "It stands 38 metres tall. [1]"
     written = "It stands 83 metres tall. [1] It stands 88 metres tall. [1]"
-    state = await lab(tmp_path, writer=[written, rewritten(right, right)], researcher=BOTH).ask()
+    writer = [written, rewritten(right, right)]
+    _, state = await report_of(tmp_path, writer=writer, researcher=BOTH)
     assert state.report and state.report.text.count("38 metres") == 1
     assert audited(state).marked == 1
 
@@ -137,7 +138,7 @@ async def test_a_sentence_whose_citation_named_nothing_is_marked_and_a_heading_i
         "The Skerry Light was lit for the first time in 1844. [1]",
     )
     written = f"{heading}\n\nThe tower glows at night. [99] {lit}"
-    state = await lab(tmp_path, writer=[written], researcher=BOTH, verify="check").ask()
+    _, state = await report_of(tmp_path, writer=[written], researcher=BOTH, verify="check")
     assert state.report
     assert state.report.text == f"{heading}\n\nThe tower glows at night. *(not verified)* {lit}"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.work import is_linear, steps_of
 
@@ -64,7 +64,7 @@ SIGNS = (
     *("[^a]: b\n", "[a]: b\n", "[1] a http://a.b\n", "a: ", "a.b.", "2024-05-", "hundred ", "$1,"),
 )
 """What the hostile texts are made of."""
-LENGTH = 400
+LENGTH = 200
 """Length of the shortest text in which steps are counted, in characters."""
 SLACK = 2_000
 """Number of steps that may be added whatever the length."""
@@ -157,11 +157,7 @@ def faster_than_length(parts: tuple[str, str, str]) -> list[str]:
 
 
 @pytest.mark.fault("57")
-@example(("", "a, [1] ", ""))
-@example(("", "# a\n", ""))
-@example(("", "[", "]<"))
-@given(hostile_texts())
-@settings(max_examples=2)
+@pytest.mark.parametrize("parts", [("", "a, [1] ", ""), ("", "# a\n", ""), ("", "[", "]<")])
 def test_the_steps_to_read_a_text_grow_in_proportion_to_its_length(
     parts: tuple[str, str, str],
 ) -> None:
@@ -178,10 +174,10 @@ def test_no_mix_of_signs_takes_more_steps_than_in_proportion(parts: tuple[str, s
 @pytest.mark.parametrize(
     "repeated",
     [
-        "[a](",
+        "a&#64;b",
         *(
             pytest.param(repeated, marks=pytest.mark.slow)
-            for repeated in ("[", "![", "a&#64;b", "《", "\n\n", "```a\nb\n", "[1] ")
+            for repeated in ("[a](", "[", "![", "《", "\n\n", "```a\nb\n", "[1] ")
         ),
     ],
 )
@@ -196,7 +192,7 @@ def test_no_long_text_takes_long(repeated: str) -> None:
 
 @pytest.mark.slow
 @given(hostile_texts())
-@settings(max_examples=2)
+@settings(max_examples=1)
 @pytest.mark.timeout(1200)
 def test_no_mix_of_signs_takes_long(parts: tuple[str, str, str]) -> None:
     text = long_text(parts, LONG)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.runs import lab
+from kit.runs import lab, report_of
 
 from deep_research.core.evidence.citations.titles import split_title
 
@@ -65,8 +65,7 @@ async def test_the_title_of_a_plan_stands_above_a_report_once(tmp_path: Path) ->
 
 
 async def test_without_a_title_of_the_plan_that_of_the_writer_is_used(tmp_path: Path) -> None:
-    run = lab(tmp_path, writer=[f"# The Skerry Light\n\n{BODY}"])
-    state = await run.ask()
+    _, state = await report_of(tmp_path, writer=[f"# The Skerry Light\n\n{BODY}"])
     assert state.title == "The Skerry Light"
     assert state.messages[-1].text.count("The Skerry Light\n") == 1
 
@@ -75,6 +74,5 @@ async def test_a_report_whose_sections_are_on_the_first_level_keeps_their_headin
     tmp_path: Path,
 ) -> None:
     text = f"# Light\n\n{BODY}\n\n# Keeper\n\nAda Moran kept it. [1]"
-    run = lab(tmp_path, writer=[text])
-    state = await run.ask()
+    _, state = await report_of(tmp_path, writer=[text])
     assert state.report and state.report.text == text

@@ -2,7 +2,7 @@
 seconds of CPU, forking nearly nothing.
 
 A fork is a child of the process that asks for it, with streams, signals and a session of its own,
-and ends as any script does. Run as a script, this file is the process that is forked.
+and ends as any script does, but leaves its memory to the system. Run as a script, this file is the process that is forked.
 """
 
 from __future__ import annotations
@@ -30,8 +30,14 @@ _REQUEST_BYTES = 1_000_000
 _STREAMS = 3
 _SUBREAPER = 36
 """`PR_SET_CHILD_SUBREAPER` of Linux's `prctl`: orphaned descendants become children."""
-_SERVER = "deep_research.app.server"
-"""Its modules read the environment when they are imported."""
+_LEFT_OUT = (
+    "deep_research.app.server",
+    "deep_research.app.mcp",
+    "deep_research.core.reading._browser_worker",
+    "deep_research.core.reading.documents._",
+)
+"""Beginnings of the names of modules that read the environment when they are imported, are seldom
+needed, or run in processes of their own."""
 
 
 class Forked(subprocess.Popen[Any]):
@@ -158,14 +164,30 @@ def _adopt_orphans(switch: int) -> None:
 
 
 def _import_product() -> None:
-    """Import all modules of the product, and with them all libraries that a run may import."""
+    """Import all modules of the product, and with them all libraries that a run may import; load
+    what the first run of a process loads."""
     package = importlib.import_module("deep_research")
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not module.name.startswith(_SERVER):
+        if not module.name.startswith(_LEFT_OUT):
             importlib.import_module(module.name)
+    _load_for_runs()
     # A fork that collects garbage would copy the pages of all that is frozen here.
     gc.collect()
     gc.freeze()
+
+
+def _load_for_runs() -> None:
+    """Compile the graphs, and load the models and tables of languages."""
+    from deep_research.app.embed import compile_graph
+    from deep_research.core.evidence.text.language import detect_language
+    from deep_research.core.evidence.text.words import sought_words
+    from deep_research.core.writing.language import named_language
+
+    compile_graph("orchestrated")
+    compile_graph("planned")
+    named_language("de")
+    detect_language("Wann wurde der Leuchtturm von Skerry angezündet?")
+    sought_words("When was the Skerry Light lit?")
 
 
 def _next_command(channel: socket.socket) -> list[str]:
@@ -243,9 +265,32 @@ def _run(command: Sequence[str]) -> None:
             runpy.run_path(script, run_name="__main__")
 
 
+def _run_to_exit(command: Sequence[str]) -> None:
+    """Run a script and exit; what the interpreter has to report is raised."""
+    code = 0
+    try:
+        _run(command)
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            raise
+        code = end.code or 0
+    _exit(code)
+
+
+def _exit(code: int) -> None:
+    """Exit as the interpreter does, but for the objects that it would destroy one by one: that
+    would copy all memory which is shared with the process that was forked."""
+    threading._shutdown()  # type: ignore[attr-defined]  # what waits for threads at the end
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
     _import_product()
     with socket.socket(fileno=int(sys.argv[1])) as requests:
         wanted = _next_command(requests)
     if wanted:
-        _run(wanted)
+        _run_to_exit(wanted)
+    _exit(0)

@@ -6,13 +6,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from langchain.agents.middleware.human_in_the_loop import HITLRequest, HITLResponse
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import (
     AIMessage,
@@ -52,6 +52,10 @@ from kit.models import Call, ScriptedChatModel, ScriptExhausted, call, calls, fi
 from kit.packets import READER, Books, faults_before_stop
 from kit.web import Web
 
+if TYPE_CHECKING:
+    # The import takes nearly a second.
+    from langchain.agents.middleware.human_in_the_loop import HITLRequest
+
 DOCUMENTS = {
     "lighthouse.md": "# Skerry Light\n\nThe Skerry Light was lit for the first time in 1844. "
     "It stands 38 metres tall.\n",
@@ -63,6 +67,8 @@ DOCUMENTS = {
 QUESTION = "What is known about the Skerry Light and its keeper?"
 PLAN = "1. History of the Skerry Light\n2. Its keeper Ada Moran\n3. The harbour beside it"
 
+MANY = 1_000
+"""More texts than a thread of a test stores."""
 PLANNED = call("generate_plan")
 REPORT = calls(call("generate_report"))
 CLEAR = calls(PLANNED)
@@ -248,14 +254,18 @@ class Lab(Thread):
         usual = {"models": dict(self.models), "docs": (self.folder,)}
         return Context(**{**usual, **self.settings, "limits": limits})
 
-    async def ask(self, message: Any = QUESTION) -> ResearchState:
-        """Send a question (or a command, or None to go on) and return the state afterwards."""
+    async def ask(self, message: Any = QUESTION, before: str = "") -> ResearchState:
+        """Send a question (or a command, or None to go on) and return the state afterwards.
+
+        `before`: name of a node; the run ends before it, and can go on.
+        """
         given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
         way: Any = {
             "context": self.context,
             "stream_mode": "custom",
             "subgraphs": True,
             "version": "v2",
+            "interrupt_before": [before] if before else None,
         }
         if message is None and not self.packets:
             # Somebody else has heard the beginning.
@@ -265,16 +275,28 @@ class Lab(Thread):
             async for part in self.graph.astream(given, thread_config(self.thread), **way):
                 heard.append(part["data"])
                 self.packets.append(part["data"])
-            is_whole = True
+            is_whole = not before
         finally:
             wrong = faults_before_stop([*map(READER.validate_python, heard)], is_whole=is_whole)
             left = [fault for fault in wrong if not self.expected or self.expected not in fault]
             # What goes on may begin in the middle of a block.
             goes_on = message is None or (isinstance(message, Command) and message.update)
-            assert goes_on or not left, left
+            assert goes_on or before or not left, left
             state = await self.state()
             assert not self.books or not (fault := self.books.fault(heard, state)), fault
         return state
+
+    def take_over(self, other: Lab) -> None:
+        """Go on where the thread of another lab stands, which stays as it is."""
+        saver, kept = self.graph.checkpointer, other.graph.checkpointer
+        assert isinstance(saver, WatchedSaver) and isinstance(kept, WatchedSaver)
+        saver.storage = deepcopy(kept.storage)
+        saver.writes = deepcopy(kept.writes)
+        saver.blobs = deepcopy(kept.blobs)
+        for item in other.graph.memory.search((), limit=MANY):
+            self.graph.memory.put(item.namespace, item.key, item.value)
+        self.packets = list(other.packets)
+        self.books = deepcopy(other.books)
 
     async def next(self) -> tuple[str, ...]:
         return tuple((await self.graph.aget_state(thread_config(self.thread))).next)
@@ -346,6 +368,38 @@ async def answered(tmp_path: Path, **settings: Any) -> tuple[Lab, ResearchState]
     return run, await run.ask()
 
 
+RESEARCHING: tuple[Role, ...] = ("clarifier", "planner", "orchestrator", "researcher")
+_researched: dict[str, Lab] = {}
+"""Runs that stand before their report, by question, documents and scripts."""
+
+
+async def researched(
+    tmp_path: Path, question: str = QUESTION, folder: Path | None = None, **settings: Any
+) -> Lab:
+    """A `lab` whose findings are there: `ask(None)` has the report written and checked.
+
+    The research takes more than half of a run. It is done once for all tests with the same
+    question, documents and scripts of the roles that research; other settings have no part in it.
+    """
+    scripts = {role: settings[role] for role in RESEARCHING if role in settings}
+    name = f"{question} {folder} {scripts}"
+    if name not in _researched:
+        first = lab(tmp_path, **scripts)
+        first.folder = folder or first.folder
+        await first.ask(question, before="write_report")
+        _researched[name] = first
+    run = lab(tmp_path, **settings)
+    run.folder = folder or run.folder
+    run.take_over(_researched[name])
+    return run
+
+
+async def report_of(tmp_path: Path, **settings: Any) -> tuple[Lab, ResearchState]:
+    """A `researched` lab whose report was written, and its state."""
+    run = await researched(tmp_path, **settings)
+    return run, await run.ask(None)
+
+
 def results(messages: Sequence[BaseMessage]) -> dict[str, str]:
     """Tool results by call id."""
     return {
@@ -368,12 +422,16 @@ def every_call_has_one_result(messages: Sequence[BaseMessage]) -> bool:
 
 def requested(value: dict[str, Any]) -> HITLRequest:
     """The part of an interrupt that chat clients read."""
+    from langchain.agents.middleware.human_in_the_loop import HITLRequest
+
     read = {name: value[name] for name in HITLRequest.__annotations__}
     return TypeAdapter(HITLRequest).validate_python(read, strict=True)
 
 
 def decided(kind: str, **more: Any) -> Command[Any]:
     """A decision, as chat clients send it."""
+    from langchain.agents.middleware.human_in_the_loop import HITLResponse
+
     return Command(
         resume=TypeAdapter(HITLResponse).validate_python({"decisions": [{"type": kind, **more}]})
     )

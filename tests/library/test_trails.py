@@ -133,7 +133,7 @@ def test_a_name_of_any_kind_does_not_hide_the_trail(name: str) -> None:
         assert {candidate.title for candidate in passages} >= LINKED.keys()
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(WORLDS_OF_WORDS, st.lists(WORDS, max_size=8).map(" ".join) | st.text(max_size=80))
 def test_trails_are_short_distinct_and_best_first(texts: dict[str, str], question: str) -> None:
     with shelf_of(texts) as shelf:

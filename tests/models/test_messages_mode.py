@@ -98,6 +98,7 @@ async def test_the_report_is_one_message_under_the_id_of_its_stream(
     assert chat.nodes == {"write_report"}, "no internal call is streamed"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("make", [orchestrated, planned])
 async def test_a_run_stopped_between_writing_and_checking_ends_with_one_report(
     tmp_path: Path, make: Any
@@ -112,6 +113,7 @@ async def test_a_run_stopped_between_writing_and_checking_ends_with_one_report(
     assert chat.has_one_report(FIRST)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("make", [orchestrated, planned])
 async def test_refresh_in_a_chat_client_writes_the_report_again(tmp_path: Path, make: Any) -> None:
     run, chat = make(tmp_path), Client()

@@ -189,6 +189,7 @@ def test_no_sentence_occurs_twice_and_documents_that_differ_in_one_word_are_both
     assert all(f"The gate of Velm opens on {day}." in text for day in ("Monday", "Thursday"))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("request_text", "most"),
     [

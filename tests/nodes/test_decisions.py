@@ -195,6 +195,7 @@ UNREADABLE: list[tuple[Any, str]] = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(46, 49)
 @pytest.mark.parametrize("kind", [reviewing, asking])
 async def test_an_unreadable_answer_keeps_the_question_until_there_is_a_readable_one(

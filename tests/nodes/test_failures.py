@@ -83,6 +83,7 @@ async def test_of_three_one_is_cut_at_its_deadline_one_fails_and_all_keep_what_t
     assert state.report and len(state.report.sources) == 2
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("O-65", "O-86")
 @pytest.mark.parametrize("empty", ["", "   "])
 async def test_an_empty_report_is_an_error_that_leaves_the_findings_and_can_be_resumed(

@@ -298,6 +298,7 @@ def test_steps_left_undone_by_a_limit_are_pending_again_once_it_is_raised() -> N
     assert restore_skipped(undone, "") == restore_skipped(undone, "another") == undone
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("limit", ["max_searches", "max_tool_calls"])
 async def test_a_limit_of_searches_does_not_limit_analyses(tmp_path: Path, limit: str) -> None:
     steps = plan(step("Skerry Light"), step("Port Anlow"), step("Judge", search=False))

@@ -86,6 +86,7 @@ async def test_tasks_beyond_the_limit_go_out_in_the_next_round_before_the_orches
     assert every_call_has_one_result(state.transcript)
 
 
+@pytest.mark.sweep
 @pytest.mark.fault("R13")
 @pytest.mark.parametrize("limit", ["max_searches", "max_tool_calls"])
 async def test_tasks_beyond_the_searches_left_are_reported_with_the_limit(

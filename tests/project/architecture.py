@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
@@ -98,7 +99,13 @@ def _parsed(text: str) -> ast.Module:
 
 @cache
 def _walked(text: str) -> list[ast.AST]:
-    return list(ast.walk(_parsed(text)))
+    """Return the nodes in the order of `ast.walk`, which takes three times as long."""
+    nodes: list[ast.AST] = [_parsed(text)]
+    for node in nodes:
+        for value in vars(node).values():
+            parts = value if isinstance(value, list) else [value]
+            nodes += [part for part in parts if isinstance(part, ast.AST)]
+    return nodes
 
 
 def read_package(root: Path) -> list[Module]:
@@ -391,8 +398,9 @@ def unspecific_names(root: Path) -> list[str]:
     complaints = list[str]()
     for path in paths:
         text = path.read_text("utf-8")
-        # Compiling takes a third of the time of a syntax tree, and names nearly all files good.
-        if UNSPECIFIC.isdisjoint(_names_in(compile(text, path, "exec", dont_inherit=True))):
+        # Most files are compiled already, and their code names nearly all of them good.
+        code = SourceFileLoader(path.stem, str(path)).get_code(path.stem)
+        if code and UNSPECIFIC.isdisjoint(_names_in(code)):
             continue
         complaints += [
             f"{path.relative_to(root)}:{line}: {name}"

@@ -510,6 +510,18 @@ WEB: dict[str, Callable[[Web], Case]] = {
 WIRE = {"orchestrated, wire", "planned, wire"}
 
 
+USUAL = {
+    "orchestrated, plain",
+    "orchestrated, stopped everywhere",
+    "orchestrated, followed up",
+    "orchestrated, extractive, brief",
+    "planned, plain",
+    "planned, plan sent back and edited",
+    "planned, followed up",
+}
+"""Runs over documents that together take nearly every path; all others are slow."""
+
+
 async def freeze(
     name: str, case: Case, tmp_path: Path, *hidden: Hidden, over: str = "light", **settings: Any
 ) -> None:
@@ -531,11 +543,15 @@ async def freeze(
     is_golden(name, text)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in USUAL else pytest.param(name, marks=pytest.mark.slow) for name in CASES],
+)
 async def test_a_run_over_documents_matches_its_golden_file(tmp_path: Path, name: str) -> None:
     await freeze(name, CASES[name], tmp_path, **CASES[name].settings)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", WEB)
 async def test_a_run_on_the_web_matches_its_golden_file(
     tmp_path: Path, api: SearchApi, name: str
@@ -554,6 +570,7 @@ async def test_a_run_on_the_web_matches_its_golden_file(
         await freeze(name, case, tmp_path, host, wording, **settings)
 
 
+@pytest.mark.slow
 async def test_the_packets_of_runs_over_the_wire_match_their_golden_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

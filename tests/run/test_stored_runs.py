@@ -116,7 +116,7 @@ def test_a_stored_run_is_shown_in_words_as_data_and_as_packets(stored: Desk, nam
         assert all(words in json.dumps(contradiction) for words in SAME_CLAIMS)
 
 
-@pytest.mark.sweep
+@pytest.mark.slow
 @pytest.mark.fault(44)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_stored_report_is_exported_in_every_format(stored: Desk, strategy: Strategy) -> None:

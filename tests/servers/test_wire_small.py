@@ -105,6 +105,7 @@ async def test_a_small_model_lists_facts_and_writes_but_decides_nothing(
         )
 
 
+@pytest.mark.sweep
 @BOTH
 async def test_a_small_model_without_tool_calls_still_lists_facts_and_writes(
     small: Wires, strategy: Strategy
@@ -116,6 +117,7 @@ async def test_a_small_model_without_tool_calls_still_lists_facts_and_writes(
         assert not [finding for finding in state.findings.values() if finding.ended == "failed"]
 
 
+@pytest.mark.sweep
 @BOTH
 async def test_if_a_small_model_lists_no_facts_the_report_quotes(
     small: Wires, strategy: Strategy

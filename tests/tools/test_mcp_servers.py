@@ -154,9 +154,11 @@ async def test_a_hostile_server_breaks_no_fence_replaces_no_tool_and_the_run_end
     assert HOSTILE.partition("<")[0].strip() not in state.messages[-1].text
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(62)
+@pytest.mark.parametrize("is_json", [False, True])
 async def test_an_answer_of_a_server_is_read_up_to_a_limit_and_the_call_fails_at_once(
-    tmp_path: Path,
+    tmp_path: Path, *, is_json: bool
 ) -> None:
     sizes = {"some": 1_000_000, "much": 9_000_000}
 
@@ -164,15 +166,12 @@ async def test_an_answer_of_a_server_is_read_up_to_a_limit_and_the_call_fails_at
         return "The Skerry Light is 99 metres tall. " * (sizes[size] // 36)
 
     acts = [calls(call("lights_tell", size=size)) for size in sizes]
-    for is_json in (False, True):
-        server = FastMCP("lights", log_level="CRITICAL", json_response=is_json)
-        server.add_tool(tell)
-        with served(server) as url:
-            connection = {"lights": {"url": url}}
-            thread = lab(
-                tmp_path, researcher=[*acts, REPORT, LIT], docs=(), engines=(), mcp=connection
-            )
-            await thread.ask()
-        some, much = list(results(thread.calls("researcher")[-1].messages).values())[:2]
-        assert "99 metres" in some
-        assert "failed: its answer is larger than 8000000 bytes, the most that is read" in much
+    server = FastMCP("lights", log_level="CRITICAL", json_response=is_json)
+    server.add_tool(tell)
+    with served(server) as url:
+        connection = {"lights": {"url": url}}
+        thread = lab(tmp_path, researcher=[*acts, REPORT, LIT], docs=(), engines=(), mcp=connection)
+        await thread.ask()
+    some, much = list(results(thread.calls("researcher")[-1].messages).values())[:2]
+    assert "99 metres" in some
+    assert "failed: its answer is larger than 8000000 bytes, the most that is read" in much

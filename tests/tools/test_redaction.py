@@ -91,16 +91,20 @@ def said(request: Received) -> list[str]:
     return [problem for results in tool_results(request) for problem in results["problems"]]
 
 
-def researcher(request: Received) -> Reply:
-    """Searches for its task, which may be the words of a finding, then sends away all that it has
-    read."""
-    results, texts = (
-        tool_results(request),
-        [str(m["content"]) for m in request.messages if m["role"] == "user"],
-    )
-    task = next(text for text in texts if OPENING not in text).partition("\n\n")[0]
-    turns = [search_for(task), search_for(*obedient()), END]
-    return turns[min(sum(not each["results"] or "Plants" in str(each) for each in results), 2)]
+def sending(*queries: str) -> Callable[[Received], Reply]:
+    """A researcher that searches for its task, which may be the words of a finding, then sends
+    these queries."""
+
+    def researcher(request: Received) -> Reply:
+        results, texts = (
+            tool_results(request),
+            [str(m["content"]) for m in request.messages if m["role"] == "user"],
+        )
+        task = next(text for text in texts if OPENING not in text).partition("\n\n")[0]
+        turns = [search_for(task), search_for(*queries), END]
+        return turns[min(sum(not each["results"] or "Plants" in str(each) for each in results), 2)]
+
+    return researcher
 
 
 def leading(request: Received) -> Reply:
@@ -110,7 +114,7 @@ def leading(request: Received) -> Reply:
 
 SCRIPT: dict[str, Script] = {
     "orchestrator": leading,
-    "researcher": researcher,
+    "researcher": sending(*obedient()),
     "finding": lambda _: say(f"Found: {ENGLISH} {CHINESE} [1]"),
     "planner": lambda _: say(f"1. {ENGLISH}"),
 }
@@ -203,7 +207,11 @@ async def test_where_mixing_is_allowed_a_run_sends_no_more_than_its_budget(
 async def test_a_question_goes_on_with_the_mixing_that_it_was_begun_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = {**SCRIPT, "clarifier": [say("Which plant?"), use(("generate_plan", {}))]}
+    script = {
+        **SCRIPT,
+        "clarifier": [say("Which plant?"), use(("generate_plan", {}))],
+        "researcher": sending(*obedient()[1::4]),
+    }
     with wire_lab(
         tmp_path / "data", monkeypatch, script, docs=documents(tmp_path), limits=LIMITS
     ) as wire:

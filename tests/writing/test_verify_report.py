@@ -12,7 +12,17 @@ import pytest
 from kit.models import ScriptedChatModel, by_figures, call, calls, judged, units_shown
 from kit.openai_server import Received, Reply, say, use
 from kit.reports import BOTH, audited, claim, rewritten
-from kit.runs import REPORT, FailingStore, HandClock, Lab, lab, search, written
+from kit.runs import (
+    REPORT,
+    FailingStore,
+    HandClock,
+    Lab,
+    lab,
+    report_of,
+    researched,
+    search,
+    written,
+)
 from kit.wire import Wires, verified
 from langchain_core.language_models import ModelProfile
 from langgraph.checkpoint.memory import InMemorySaver
@@ -46,8 +56,7 @@ def checked(state: ResearchState) -> list[tuple[str, str, str | None, bool]]:
 
 async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, ResearchState]:
     """A run whose researcher has read two documents; its replay has the same packets."""
-    run = lab(tmp_path, writer=writer, researcher=BOTH, **settings)
-    state = await run.ask()
+    run, state = await report_of(tmp_path, writer=writer, researcher=BOTH, **settings)
     again = [packet.model_dump(mode="json") for packet in await run.replayed()]
     final = ("report_revised", "report_audited", "notes_added")
     streamed, replayed = (
@@ -112,13 +121,8 @@ async def test_statements_that_are_not_supported_are_marked_each_by_itself(tmp_p
 async def test_a_claim_in_brackets_is_marked_or_corrected_by_itself(
     tmp_path: Path, written: str, verify: Any, text: str
 ) -> None:
-    run = lab(
-        tmp_path,
-        writer=[written, rewritten(text)] if verify == "repair" else [written],
-        researcher=BOTH,
-        verify=verify,
-    )
-    state = await run.ask()
+    writer = [written, rewritten(text)] if verify == "repair" else [written]
+    _, state = await report_of(tmp_path, writer=writer, researcher=BOTH, verify=verify)
     assert state.report and state.report.text == text
     for claim_check in state.report.claims:
         assert "(" not in state.report.text[claim_check.start : claim_check.end].partition(" *(")[0]
@@ -273,9 +277,9 @@ async def test_neither_report_nor_verdicts_are_paid_again_when_the_check_was_sto
 ) -> None:
     wrong, right = (f"It stands {height} metres tall. [1]" for height in ("83", "38"))
     script = [wrong, RateLimited("Too many requests."), rewritten(right)]
-    run = lab(tmp_path, writer=script, researcher=BOTH)
+    run = await researched(tmp_path, writer=script, researcher=BOTH)
     with pytest.raises(RateLimited):
-        await run.ask()
+        await run.ask(None)
     stopped = await run.state()
     assert stopped.draft and stopped.report is None
     state = await run.ask(None)
@@ -315,9 +319,11 @@ async def test_a_verifier_whose_key_is_refused_stops_the_run_which_goes_on_with_
         replies=[KeyRefused("no"), judged(("supported", "Tralee"))], profile=PROFILE
     )
     researcher = [search("Ada Moran"), REPORT, "She was born in Tralee. [1]"]
-    run = lab(tmp_path, writer=[doubtful], researcher=researcher, verify="check", verifier=model)
+    run = await researched(
+        tmp_path, writer=[doubtful], researcher=researcher, verify="check", verifier=model
+    )
     with pytest.raises(KeyRefused):
-        await run.ask()
+        await run.ask(None)
     assert (await run.state()).draft
     run.settings["limits"] = {"max_opinions": opinions}
     assert claim(await run.ask(None)).passages[0].judge == judge
@@ -546,8 +552,7 @@ async def test_a_small_window_is_given_few_statements_at_once(tmp_path: Path) ->
         "profile": ModelProfile(max_input_tokens=20_000),
         "allow_small_window": True,
     }
-    run = lab(tmp_path, writer=[LINES], researcher=BOTH, verify="check", **settings)
-    await run.ask()
+    run, _ = await report_of(tmp_path, writer=[LINES], researcher=BOTH, verify="check", **settings)
     sizes = [len(units_shown(asked.text)[0]) for asked in run.calls("verifier")]
     assert max(sizes) <= 8
     assert len(sizes) > 2
@@ -575,8 +580,7 @@ async def test_a_table_is_judged_at_once_or_each_of_its_rows_below_its_head(
         "allow_small_window": True,
     }
     text = f"{above}\n\n{TABLE}{''.join(ROWS[:rows])}\n{below}".strip()
-    run = lab(tmp_path, writer=[text], researcher=BOTH, verify="check", **settings)
-    await run.ask()
+    run, _ = await report_of(tmp_path, writer=[text], researcher=BOTH, verify="check", **settings)
     head = "Year | Keeper | Oil"
     years = list[str]()
     tables = 0
@@ -604,8 +608,7 @@ async def test_a_unit_is_shown_with_the_sentence_before_it_unless_that_was_shown
     }
     sentences = [f"In {1801 + number} it was lit. [1]" for number in range(20)]
     text = gap.join(sentences)
-    run = lab(tmp_path, writer=[text], researcher=BOTH, verify="check", **settings)
-    await run.ask()
+    run, _ = await report_of(tmp_path, writer=[text], researcher=BOTH, verify="check", **settings)
     befores = list[str]()
     for asked in run.calls("verifier"):
         units, _ = units_shown(asked.text)
@@ -632,8 +635,8 @@ async def test_a_model_that_cannot_fill_in_the_form_is_given_fewer_statements(
         )
 
     model = ScriptedChatModel(replies={"": overwhelmed}, profile=PROFILE)
-    state = await lab(
+    _, state = await report_of(
         tmp_path, writer=[LINES], researcher=BOTH, verify="check", verifier=model
-    ).ask()
+    )
     assert state.report and {unit.shown for unit in state.report.verdicts} == {"marked"}
     assert (audited(state).marked, audited(state).not_verified) == (20, 0)

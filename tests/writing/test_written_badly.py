@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kit.models import ScriptedChatModel, calls
 from kit.reports import BOTH, audited
-from kit.runs import REPORT, Lab, lab, research, search, simple_research, written
+from kit.runs import REPORT, Lab, report_of, research, researched, search, simple_research, written
 from langchain_core.messages import AIMessage, BaseMessage
 
 from deep_research.core.errors import ModelFailed
@@ -164,12 +164,11 @@ MARKED = (TRUE.replace("[1]", "*(not verified)*"), ["Ada Moran"])
 async def test_the_report_of_a_writer_with_bad_habits_is_right(
     tmp_path: Path, text: str, settled: Any
 ) -> None:
-    run = lab(
-        tmp_path, researcher=BOTH, writer=[text], limits={"max_opinions": 0, "max_rewrites": 0}
-    )
+    limits = {"max_opinions": 0, "max_rewrites": 0}
+    run = await researched(tmp_path, researcher=BOTH, writer=[text], limits=limits)
     # The draft is streamed as it is written.
     run.expected = "cited before they are announced"
-    state = await run.ask()
+    state = await run.ask(None)
     assert state.report
     assert (
         state.report.text,
@@ -185,11 +184,17 @@ REWRITTEN = MENDED.replace("[3]", "[2]")
 ASKED = "Wann wurde der Leuchtturm von Skerry zum ersten Mal angezündet, und wer hat ihn gehütet?"
 
 
-def german_lab(tmp_path: Path, *replies: object, rewrites: int = 2, **settings: Any) -> Lab:
-    """A lab over German documents, whose writer says this."""
+async def german_lab(tmp_path: Path, *replies: object, rewrites: int = 2, **settings: Any) -> Lab:
+    """A researched lab over German documents, whose writer says this."""
     found = "Der Leuchtturm wurde 1844 angezündet. [1] Ada Moran hütete ihn. [2]"
-    run = lab(
+    texts = (re.sub(r" \[\d\]", "", text) for text in (FIRST, REWRITTEN))
+    folder = written(
+        tmp_path.parent / "german", dict(zip(("turm_md", "waerterin_md"), texts, strict=True))
+    )
+    return await researched(
         tmp_path,
+        ASKED,
+        folder,
         planner=["1. Der Turm"],
         orchestrator=[research("Der Leuchtturm von Skerry"), REPORT],
         researcher=[search("Leuchtturm Skerry angezündet", "Ada Moran"), REPORT, found],
@@ -197,16 +202,11 @@ def german_lab(tmp_path: Path, *replies: object, rewrites: int = 2, **settings: 
         limits={"max_opinions": 0, "max_rewrites": rewrites},
         **settings,
     )
-    texts = (re.sub(r" \[\d\]", "", text) for text in (FIRST, REWRITTEN))
-    run.folder = written(
-        tmp_path / "german", dict(zip(("turm_md", "waerterin_md"), texts, strict=True))
-    )
-    return run
 
 
 async def test_a_section_in_another_language_is_rewritten(tmp_path: Path) -> None:
-    run = german_lab(tmp_path, f"{FIRST}\n\n{DRIFTED}", REWRITTEN)
-    state = await run.ask(ASKED)
+    run = await german_lab(tmp_path, f"{FIRST}\n\n{DRIFTED}", REWRITTEN)
+    state = await run.ask(None)
     assert state.run and (state.run.language, state.run.language_code) == ("German", "de")
     assert state.report and state.report.text == f"{FIRST}\n\n{REWRITTEN}"
     assert "## Quellen" in state.messages[-1].text
@@ -219,8 +219,8 @@ async def test_a_foreign_section_that_is_not_rewritten_is_named(
 ) -> None:
     heading = "The keeper who looked after the light for longer than anybody before her or after her on the island"
     drifted = DRIFTED.replace("The keeper", heading)
-    run = german_lab(tmp_path, f"{FIRST}\n\n{drifted}", rewrites=rewrites, verify=verify)
-    state = await run.ask(ASKED)
+    run = await german_lab(tmp_path, f"{FIRST}\n\n{drifted}", rewrites=rewrites, verify=verify)
+    state = await run.ask(None)
     assert state.report and heading in state.report.text
     assert len(run.calls("writer")) == 1
     [notice] = (
@@ -265,10 +265,9 @@ async def test_a_report_joined_from_short_answers_reads_as_one_text_and_is_repla
     tmp_path: Path,
 ) -> None:
     writer = CappedWriter()
-    run = lab(
+    run, state = await report_of(
         tmp_path, researcher=simple_research(FINDING), writer=[writer.reply] * 60, verify="off"
     )
-    state = await run.ask()
     assert state.report and state.report.text == WHOLE
     assert state.run and state.run.status == "completed"
     assert writer.asked == ["report", *["continuation"] * (len(WHOLE) // PIECE)]
@@ -281,8 +280,9 @@ async def test_a_report_joined_from_short_answers_reads_as_one_text_and_is_repla
 
 async def test_calls_for_a_report_are_bounded_and_what_there_is_is_kept(tmp_path: Path) -> None:
     writer = [CappedWriter(30).reply] * 60
-    run = lab(tmp_path, researcher=simple_research(FINDING), writer=writer, verify="off")
-    state = await run.ask()
+    run, state = await report_of(
+        tmp_path, researcher=simple_research(FINDING), writer=writer, verify="off"
+    )
     assert (
         state.report
         and state.report.text

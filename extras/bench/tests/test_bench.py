@@ -30,7 +30,7 @@ def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> Non
         "--documents",
         "20",
         "--queries",
-        "10",
+        "5",
     ]
     result = run_forked(command, cwd=tmp_path, **STREAMS)
     assert result.returncode == 0, result.stderr
