@@ -137,7 +137,8 @@ class Extract(NamedTuple):
     copy_address: str = ""
     copied_on: str = ""
     is_retracted: bool = False
-    """`copy_address`, `copied_on` and `is_retracted` are explained in `records.sources.Source`."""
+    has_concern: bool = False
+    """The last four are explained in `records.sources.Source`."""
 
 
 class Unreadable(Exception):
