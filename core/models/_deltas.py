@@ -93,7 +93,7 @@ class Deltas:
                 reason = "length"
             self._finish = reason
         piece = {
-            "delta": {"content": delta.get("content"), "tool_calls": calls},
+            "delta": {"content": _content(delta), "tool_calls": calls},
             "finish_reason": reason,
         }
         return {"model": chunk.get("model"), "choices": [piece]}, thought
@@ -135,6 +135,16 @@ class Deltas:
             if index is None or number == index:
                 return position
         return None
+
+
+def _content(delta: Mapping[str, Any]) -> str | list[Any] | None:
+    """Return the text of a piece, or its list of content blocks; a lone block becomes a list."""
+    content = delta.get("content")
+    if isinstance(content, dict):
+        return [content]
+    if content is None or isinstance(content, str | list):
+        return content
+    return str(content)
 
 
 def _first_choice(chunk: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -226,6 +226,9 @@ async def _ask_twice(
             max_tokens=context.limits.finding_tokens,
             is_long=True,
         )
+        if again:
+            # Some models call a tool as long as they are shown one, whether they may or not.
+            request = request._replace(tools=())
         reply = await ask_for_prose(request, context, turn.events)
         for call in reply.message.tool_calls[:1]:
             declared = missing_in(call["args"]) or declared
