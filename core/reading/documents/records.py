@@ -25,7 +25,7 @@ DocumentKind = Literal[
 ]  # fmt: skip
 Reason = Literal[
     "empty", "no text", "picture", "not installed", "too large", "not text", "broken", "encrypted",
-    "timed out", "unreadable", "unknown format", "crashed",
+    "timed out", "unreadable", "convertible", "unknown format", "crashed",
 ]  # fmt: skip
 Sign = Literal[
     "challenge words", "challenge script", "paywall mark", "paywall words", "script only"
@@ -61,6 +61,18 @@ def kinds_by_word(table: Mapping[DocumentKind, str]) -> dict[str, DocumentKind]:
 
 KINDS = kinds_by_word(_EXTENSIONS)
 """Kinds by file extension."""
+_SAVED_AS = {
+    ".msg": ".eml",
+    ".doc": ".docx",
+    ".dot": ".docx",
+    ".rtf": ".docx",
+    ".wpd": ".docx",
+    ".xls": ".xlsx",
+    ".xlsb": ".xlsx",
+    ".ppt": ".pptx",
+    ".pps": ".pptx",
+}
+"""Extensions of documents that no parser reads, and in which format their program can save them."""
 _PARSERS_VERSION = 10
 """Increase with every change that may alter a file's text, title or date, so that all files are
 parsed again."""
@@ -84,6 +96,17 @@ def kind_of_file(name: str) -> DocumentKind | None:
     if suffix.removeprefix(".") in PARSERS.entries:
         return "registered"
     return None
+
+
+def how_to_convert(name: str) -> str:
+    """Return why a document is not read and in which format to save it instead.
+
+    Empty if it can be read, or if no other format is known for it.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if suffix not in _SAVED_AS or kind_of_file(name):
+        return ""
+    return f"{suffix} files are not read: save it as {_SAVED_AS[suffix]}"
 
 
 class PageLink(NamedTuple):

@@ -27,7 +27,14 @@ from ._raised import footnote_marks, resolve_raised
 from ._recognition import PAGES, WEB_PAGES, Recogniser
 from ._standing import standing_of
 from .decode import TEXT_BYTES, clean_text, decode
-from .records import TEXT_CHARACTERS, DocumentKind, Extract, Unreadable, kind_of_file
+from .records import (
+    TEXT_CHARACTERS,
+    DocumentKind,
+    Extract,
+    Unreadable,
+    how_to_convert,
+    kind_of_file,
+)
 
 _MEMORY_BYTES = 1_000_000_000
 _SCAN_BYTES = 2_500_000_000
@@ -78,6 +85,9 @@ def parse(
         raise Unreadable("empty", "it is empty")
     kind = _kind_of(data, kind or kind_of_file(name))
     if kind is None:
+        advice = how_to_convert(name)
+        if advice:
+            raise Unreadable("convertible", advice)
         raise Unreadable("unknown format", "its format is not known")
     try:
         extract = _parse_kind(data, name, kind, charset, address, keeps_links, on_scan)
