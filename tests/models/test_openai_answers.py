@@ -127,6 +127,7 @@ async def test_calls_are_separated_however_they_are_numbered(
         ([{"type": "text", "text": "Lit in "}, {"type": "text", "text": "1844."}], "Lit in 1844."),
         (["Lit in ", {"type": "text", "text": "1844."}], "Lit in 1844."),
         ([[{"type": "text", "text": "Lit in "}], "1844."], "Lit in 1844."),
+        ([[{"type": "output_text", "text": "Lit in 1844.", "annotations": []}]], "Lit in 1844."),
         ([18, 44], "1844"),
     ],
 )  # fmt: skip
