@@ -28,7 +28,7 @@ from ..core.records.sources import NotRead, Source, text_hash
 from ..core.settings.context import Context
 from ._addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
-from .paper_standing import PaperStanding, standing_of
+from .paper_standing import PaperStanding, paper_standing
 from .results import PAGE_CHARACTERS, passages, read_on, window
 from .tool import Hit, Lines, Meter, Outcome, ToolContext, ToolFailed, take, unread_words
 
@@ -487,7 +487,7 @@ def _in_crossref(data: bytes, _: str) -> tuple[str, PaperStanding]:
     """Return the title of a paper and what happened to it after its publication."""
     work = json.loads(data)["message"]
     # `updated-by` is about the paper; `update-to` marks the notice itself.
-    return "".join(work.get("title", [])[:1]), standing_of(work.get("updated-by"))
+    return "".join(work.get("title", [])[:1]), paper_standing(work.get("updated-by"))
 
 
 def _in_archive(data: bytes, _: str) -> tuple[str, str]:

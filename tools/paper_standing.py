@@ -17,7 +17,7 @@ class PaperStanding(NamedTuple):
     """Whether its publisher expressed concern about it."""
 
 
-def standing_of(notices: object, field: str = "type") -> PaperStanding:
+def paper_standing(notices: object, field: str = "type") -> PaperStanding:
     """Return what the notices about a paper say, which are records with their kind in `field`.
 
     The kinds are those of Crossref's `updated-by` and of Europe PMC's `commentCorrection`. Notices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
-from ..paper_standing import standing_of
+from ..paper_standing import paper_standing
 from ._api import ApiEngine, ApiRequest, doi_address, plain_text
 
 _FIELDS = "DOI,title,abstract,issued,updated-by"
@@ -43,7 +43,7 @@ class Crossref(ApiEngine):
         title = plain_text(next(iter(titles), ""))
         abstract = plain_text(result.get("abstract"))
         # The record of a retraction notice has `update-to` instead.
-        standing = standing_of(result.get("updated-by"))
+        standing = paper_standing(result.get("updated-by"))
         return Found(
             title,
             doi_address(result["DOI"]),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
-from ..paper_standing import standing_of
+from ..paper_standing import paper_standing
 from ._api import ApiEngine, ApiRequest, day_of, doi_address, plain_text
 
 _RETRACTED = "retracted publication"
@@ -38,7 +38,7 @@ class EuropePMC(ApiEngine):
         date = day_of(result.get("firstPublicationDate"))
         kinds = (result.get("pubTypeList") or {}).get("pubType") or ()
         notices = (result.get("commentCorrectionList") or {}).get("commentCorrection")
-        standing = standing_of(notices)
+        standing = paper_standing(notices)
         return Found(
             plain_text(result["title"]),
             address,
