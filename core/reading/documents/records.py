@@ -21,7 +21,7 @@ any size."""
 
 DocumentKind = Literal[
     "markdown", "text", "rst", "html", "pdf", "docx", "pptx", "xlsx", "csv", "epub", "json",
-    "jsonl", "email", "notebook", "opendocument", "image", "registered",
+    "jsonl", "email", "outlook", "notebook", "opendocument", "image", "registered",
 ]  # fmt: skip
 Reason = Literal[
     "empty", "no text", "picture", "not installed", "too large", "not text", "broken", "encrypted",
@@ -45,6 +45,7 @@ _EXTENSIONS: dict[DocumentKind, str] = {
     "json": ".json",
     "jsonl": ".jsonl .ndjson",
     "email": ".eml",
+    "outlook": ".msg",
     "notebook": ".ipynb",
     "opendocument": ".odt .ods .odp",
     "image": ".png .jpg .jpeg .webp .tif .tiff",
@@ -62,7 +63,6 @@ def kinds_by_word(table: Mapping[DocumentKind, str]) -> dict[str, DocumentKind]:
 KINDS = kinds_by_word(_EXTENSIONS)
 """Kinds by file extension."""
 _SAVED_AS = {
-    ".msg": ".eml",
     ".doc": ".docx",
     ".dot": ".docx",
     ".rtf": ".docx",
@@ -77,7 +77,7 @@ _PARSERS_VERSION = 10
 """Increase with every change that may alter a file's text, title or date, so that all files are
 parsed again."""
 _LIBRARIES = (
-    "charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx",
+    "charset-normalizer", "lxml", "olefile", "onnxruntime", "openpyxl", "pypdfium2", "python-docx",
     "python-pptx", "rapidocr",
 )  # fmt: skip
 """Libraries whose versions affect the text of a file; some may not be installed."""

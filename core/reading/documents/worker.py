@@ -43,7 +43,9 @@ _JSON_BYTES = 20_000_000
 """Size limit of the kinds in `_WHOLE`; other texts are truncated."""
 _WHOLE: frozenset[DocumentKind] = frozenset({"json", "notebook"})
 """Kinds that are refused if they are too large, because a part of such a file cannot be parsed."""
-_BINARY: frozenset[DocumentKind] = frozenset({"pptx", "xlsx", "epub", "email", "opendocument"})
+_BINARY: frozenset[DocumentKind] = frozenset(
+    {"pptx", "xlsx", "epub", "email", "outlook", "opendocument"}
+)
 """Kinds whose parsers take only the bytes of a file."""
 _RECORDS: frozenset[DocumentKind] = frozenset({"json", "jsonl"})
 """Kinds whose text is not searched for the file's date, because each record may have a date of its
