@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from kit.engines import Answer, SearchApi, found, pages, refused
 from kit.runs import Shelf, new_tool_context, settings, web_search
+from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.core.errors import UnknownSetting
@@ -448,3 +449,42 @@ async def test_what_any_engine_lists_on_a_paper_reaches_the_model_the_notes_and_
         "",
     ]
     assert [source.is_in_force for source in numbered] == [False, True, True]
+
+
+FAULTS: list[Any] = [
+    {"results": [], "error": "Upstream timed out."},
+    '{"results": [], "errors": [{"message": "Upstream timed out"}]}',
+    {"data": None, "exception": {"message": "Upstream timed out", "trace": "x"}},
+    [{"type": "text", "text": '{"items": [], "warning": "Upstream timed out"}'}],
+]
+
+
+@pytest.mark.parametrize("result", FAULTS)
+async def test_a_tool_that_only_reports_an_error_has_failed_and_its_error_is_no_source(
+    result: Any,
+) -> None:
+    @tool
+    def finder(query: str) -> Any:
+        """Finds pages."""
+        return result
+
+    context = settings(engines=(finder,))
+    outcome = await web_search(choose_engines(context), "light")
+    assert outcome.hits == ()
+    [broken] = outcome.broken
+    assert broken.startswith("finder found nothing and reports ")
+    assert broken.endswith(": Upstream timed out. Not searched: 'light'.")
+
+
+async def test_the_records_of_a_tool_that_also_reports_an_error_are_used() -> None:
+    page = {"url": "https://light.example/", "content": "Lit in 1844."}
+
+    @tool
+    def finder(query: str) -> Any:
+        """Finds pages."""
+        return {"results": [page], "warnings": ["The index is old"], "message": "done"}
+
+    outcome = await web_search(choose_engines(settings(engines=(finder,))), "light")
+    assert addresses(outcome) == ["https://light.example/"]
+    words = "finder found results, but also reports warnings: The index is old."
+    assert outcome.partial == (words,)
