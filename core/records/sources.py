@@ -234,9 +234,7 @@ def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -
 def _merged(first: Source, second: Source) -> Source:
     """Return two states of a source as one."""
     pair = (first, second)
-    best = max(
-        pair, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json())
-    )
+    best = max(pair, key=_precedence)
     date, kind = max((source.date, source.date_kind) for source in pair)
     numbers = [source.number for source in pair if source.number]
     fields: dict[str, object] = {
@@ -252,6 +250,13 @@ def _merged(first: Source, second: Source) -> Source:
         "listed_by": max(first.listed_by, second.listed_by),
     }
     return best.model_copy(update=fields)
+
+
+def _precedence(source: Source) -> tuple[str, str, str]:
+    """Return what decides which of two states of a source is kept: the greater one."""
+    # What a register lists is merged.
+    rest = source.model_dump_json(exclude={"is_retracted", "has_concern", "listed_by"})
+    return source.read_at, source.content_hash, rest
 
 
 class DisputedClaim(NamedTuple):
