@@ -357,6 +357,7 @@ def corrected(*kinds: str) -> dict[str, Any]:
         (EuropePMC, {"pubTypeList": {"pubType": ["Retraction of Publication"]}}, (False, False)),
         (EuropePMC, corrected("Retraction in"), (True, False)),
         (EuropePMC, corrected("Retraction of"), (False, False)),
+        (EuropePMC, {"commentCorrectionList": [], "pubTypeList": 7}, (False, False)),
         (EuropePMC, corrected("Expression of concern in"), (False, True)),
     ],
 )  # fmt: skip

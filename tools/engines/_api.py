@@ -49,7 +49,7 @@ _REFUSAL_BYTES = 10_000
 """How much of a refusal is searched for its reason."""
 _QUOTA_SECONDS = 3600.0
 """A wait longer than this many seconds is for a quota, not for the pace of requests."""
-_EPOCH = 1_000_000_000
+_EPOCH, _EPOCH_IN_MILLISECONDS = 10**9, 10**12
 """Larger values of a reset header are times, smaller ones are seconds from now."""
 _KEY_REFUSED = re.compile(
     r"\b(?:api|subscription|access)[\s_-]*(?:key|token)|\bunauthori[sz]ed\b", re.IGNORECASE
@@ -366,6 +366,8 @@ def _quota_wait(headers: Mapping[str, str]) -> float:
             if float(left) > 0:
                 continue
             seconds = float(reset)
+            if seconds > _EPOCH_IN_MILLISECONDS:
+                seconds /= 1000
             if seconds > _EPOCH:
                 seconds -= datetime.now(UTC).timestamp()
             waits.append(seconds)

@@ -36,14 +36,15 @@ class EuropePMC(ApiEngine):
         """Convert a result, addressed by its DOI or else by its page at Europe PMC."""
         address = doi_address(result.get("doi")) or f"{_PAGE}/{result['source']}/{result['id']}"
         date = day_of(result.get("firstPublicationDate"))
-        kinds = (result.get("pubTypeList") or {}).get("pubType") or ()
-        notices = (result.get("commentCorrectionList") or {}).get("commentCorrection")
+        kinds = str(result.get("pubTypeList")).casefold()
+        corrections = result.get("commentCorrectionList")
+        notices = corrections.get("commentCorrection") if isinstance(corrections, dict) else None
         standing = paper_standing(notices)
         return Found(
             plain_text(result["title"]),
             address,
             plain_text(result.get("abstractText")),
             date,
-            is_retracted=standing.is_retracted or _RETRACTED in str(kinds).casefold(),
+            is_retracted=standing.is_retracted or _RETRACTED in kinds,
             has_concern=standing.has_concern,
         )
