@@ -225,10 +225,8 @@ async def _ask_twice(
             tool_choice="auto" if may_declare else "none",
             max_tokens=context.limits.finding_tokens,
             is_long=True,
+            hides_tools=again,
         )
-        if again:
-            # Some models call a tool as long as they are shown one, whether they may or not.
-            request = request._replace(tools=())
         reply = await ask_for_prose(request, context, turn.events)
         for call in reply.message.tool_calls[:1]:
             declared = missing_in(call["args"]) or declared

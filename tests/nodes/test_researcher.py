@@ -77,13 +77,9 @@ async def test_text_whose_sources_are_unclear_is_requested_once_more(tmp_path: P
 
 
 @pytest.mark.parametrize("first", ["", " \n ", REPORT])
-async def test_an_empty_finding_is_requested_again_without_the_tools(
-    tmp_path: Path, first: Script
-) -> None:
+async def test_an_empty_finding_is_requested_again(tmp_path: Path, first: Script) -> None:
     run = citing(tmp_path, [first, f"{LIT} [1]"], [f"{LIT} [1]"])
     state = await run.ask()
-    *_, with_tools, without_tools = run.calls("researcher")
-    assert "generate_report" in with_tools.tools and without_tools.tools == ()
     assert [finding.text for finding in in_order(state)] == [f"{LIT} [1]"]
     assert report_notes(state) == []
 
