@@ -18,7 +18,7 @@ from ..core.settings.context import Context
 from ..state import ResearcherState, ResearchState, StepState
 from ..tools.results import JOINT, Result, results_in
 
-_OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
+_OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from", "is_retracted"})
 """Fields of a result that mark a document as not in force."""
 
 

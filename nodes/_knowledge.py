@@ -36,6 +36,8 @@ def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[di
             "is_draft": source.is_draft,
             "is_superseded": bool(source.superseded_by),
             "in_force_from": source.in_force_from,
+            "is_retracted": source.is_retracted,
+            "has_concern": source.has_concern,
         }
         entries.append({name: value for name, value in entry.items() if value})
     return entries

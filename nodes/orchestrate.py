@@ -38,6 +38,10 @@ from .turn import NodeRuntime, Turn, begin_turn
 
 _OF_PLAN = "plan-"
 """Id prefix of tasks that are steps of the plan, not requests of the model."""
+_PLAN_USED = (
+    "The orchestrator's model requested no research that could be run, even when asked again, so "
+    "the steps of the plan were researched; another model may do better (models)."
+)
 
 
 class ResearchAgent(BaseModel):
@@ -111,10 +115,14 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     async with turn.paid(events):
         request = _request(steering, turn, max_cycles, reasons)
         reply = await ask_model(request, context, events)
-        update = _carry_out(steering, reply, turn)
+        update, uses_plan = _carry_out(steering, reply, turn)
+    notices = state.run.notices
+    if uses_plan and _PLAN_USED not in notices:
+        notices = (*notices, _PLAN_USED)
     # The research goes on: the limit that stopped it earlier may have been raised since.
+    costs = turn.costs(stop_reason="", notices=notices)
     withheld = mark_withheld(state.findings, reply.refused)
-    return {**turn.costs(stop_reason=""), **update, "findings": withheld}
+    return {**costs, **update, "findings": withheld}
 
 
 def _steering(turn: Turn) -> list[AnyMessage]:
@@ -219,8 +227,9 @@ def _knowledge(turn: Turn) -> str:
     )
 
 
-def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
-    """Return the update that follows from the model's calls.
+def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> tuple[StateUpdate, bool]:
+    """Return the update that follows from the model's calls, and whether the plan's steps take
+    their place.
 
     `steering`: the user's new messages.
     """
@@ -267,7 +276,7 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpd
         for gap in declare_missing(order.missing, state):
             memory[gap.key] = gap
         update["memory"] = memory
-    return update
+    return update, order.uses_plan
 
 
 def _send_out(

@@ -28,6 +28,7 @@ from ..core.records.sources import NotRead, Source, text_hash
 from ..core.settings.context import Context
 from ._addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
+from .paper_standing import PaperStanding, paper_standing
 from .results import PAGE_CHARACTERS, passages, read_on, window
 from .tool import Hit, Lines, Meter, Outcome, ToolContext, ToolFailed, take, unread_words
 
@@ -124,6 +125,8 @@ class WebPages:
             copy_address=page.copy_address,
             copied_on=page.copied_on,
             is_retracted=page.is_retracted,
+            has_concern=page.has_concern,
+            listed_by=_CROSSREF.name if page.is_retracted or page.has_concern else "",
             is_rendered=page.is_rendered,
             content_hash=text_hash(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
@@ -347,8 +350,12 @@ class OpenCopies:
     async def _of_paper(self, doi: str, page: Extract) -> Extract:
         """Return the page of a paper; with the text of an open copy if it shows only the
         abstract."""
-        title, is_retracted = await self._ask(_CROSSREF, doi) or ("", False)
-        page = page._replace(title=page.title or title, is_retracted=is_retracted)
+        title, standing = await self._ask(_CROSSREF, doi) or ("", PaperStanding())
+        page = page._replace(
+            title=page.title or title,
+            is_retracted=standing.is_retracted,
+            has_concern=standing.has_concern,
+        )
         if not _shows_abstract(page):
             return page
         # If a publisher refuses a page, no other address of its host is tried.
@@ -476,13 +483,11 @@ def _in_locations(data: bytes, _: str) -> list[str]:
     return addresses
 
 
-def _in_crossref(data: bytes, _: str) -> tuple[str, bool]:
-    """Return the title of a paper and whether it was retracted."""
+def _in_crossref(data: bytes, _: str) -> tuple[str, PaperStanding]:
+    """Return the title of a paper and what happened to it after its publication."""
     work = json.loads(data)["message"]
-    # The retraction of a paper appears in its `updated-by`; `update-to` marks the retraction notice
-    # itself.
-    is_retracted = any(update["type"] == "retraction" for update in work.get("updated-by", ()))
-    return "".join(work.get("title", [])[:1]), is_retracted
+    # `updated-by` is about the paper; `update-to` marks the notice itself.
+    return "".join(work.get("title", [])[:1]), paper_standing(work.get("updated-by"))
 
 
 def _in_archive(data: bytes, _: str) -> tuple[str, str]:

@@ -32,7 +32,17 @@ from ..core.records.sources import short_hash
 from ..core.settings.answer_bytes import ENCODING, limit_answer
 from ..core.settings.context import Context, Engine, engine_name
 from ..core.settings.installed import TOOLS
-from .engine import OVERSAMPLING, RETRIEVED, EngineFailed, Found, allowed_results, cleaned, hit_of
+from .engine import (
+    OVERSAMPLING,
+    RETRIEVED,
+    EngineFailed,
+    Found,
+    PartialResults,
+    allowed_results,
+    cleaned,
+    hit_of,
+)
+from .reported import reported_in
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed, plain_schema
 
@@ -83,6 +93,8 @@ _ADDRESSES = (
     "filepath",
     "path",
 )
+_LISTS = ("results", "documents", "items", "data")
+"""Fields that hold the records of a result."""
 _DATES = (
     *(
         "published",
@@ -211,9 +223,21 @@ class PassedEngine:
             result = await _invoke(given, query)
         else:
             return await given.search(query, count)
-        title = self.title if self._is_own else query
         # Parsing a large result must not block the event loop.
-        return await in_thread(records_of, result, self.name, title, count, are_own=self._is_own)
+        return await in_thread(self._read, result, query, count)
+
+    def _read(self, result: Any, query: str, count: int) -> list[Found]:
+        """Return the records in a result; raises `EngineFailed` if it only reports errors."""
+        title = self.title if self._is_own else query
+        found = records_of(result, self.name, title, count, are_own=self._is_own)
+        answer = _answer_in(result)
+        faults = reported_in(answer, _LISTS).faults
+        if not faults:
+            return found
+        if next(_records(answer), None) is None:
+            # Otherwise the error would be cited as a text.
+            raise EngineFailed(f"{self.title} found nothing and reports {faults}.")
+        return PartialResults(found, f"{self.title} found results, but also reports {faults}.")
 
 
 def passed_tools(context: Context) -> dict[str, BaseTool]:
@@ -415,6 +439,18 @@ def records_of(
     return results[:most]
 
 
+def _answer_in(result: Any) -> Any:
+    """Return the dict that a result holds as JSON, as a text or a single text block; any other
+    result as it is."""
+    text = result
+    if isinstance(result, list) and len(result) == 1 and _are_blocks(result):
+        text = result[0].get("text")
+    if isinstance(text, str) and len(text) <= _PARSED_CHARACTERS:
+        with suppress(ValueError, RecursionError):
+            return json.loads(text)
+    return result
+
+
 def _are_blocks(result: Any) -> bool:
     """Whether a result is a list of content blocks; without a text, such as pictures, these hold
     nothing to cite."""
@@ -434,7 +470,7 @@ def _records(result: Any, depth: int = _DEEPEST) -> Iterator[Mapping[str, Any]]:
         if any(isinstance(value, str) and _field(key) in _TEXTS for key, value in result.items()):
             yield from _parsed(result, depth) or [result]
         else:
-            for key in ("results", "documents", "items", "data"):
+            for key in _LISTS:
                 yield from _records(result.get(key), depth - 1)
     elif isinstance(result, list | tuple):
         for item in result:

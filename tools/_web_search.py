@@ -17,7 +17,7 @@ from ..core.records import tool_names
 from ..core.settings.context import Context
 from ._addresses import Addresses
 from ._passed import PassedEngine, plain_name
-from .engine import EngineFailed, Found, SearchEngine, allowed_results, hit_of
+from .engine import EngineFailed, Found, PartialResults, SearchEngine, allowed_results, hit_of
 from .redaction import Redacted, redact
 from .results import shortened
 from .run_engines import search_engine
@@ -68,6 +68,34 @@ class EngineResponse(NamedTuple):
     """All results, including those that may not be shown."""
     failure: EngineFailed | None = None
     """Why the engine could not search; None if it could."""
+    partial: str = ""
+    """What the engine did not search, as a sentence; empty if it searched everything."""
+
+
+class _Listings:
+    """What engines list on papers after their publication: each may know of some papers only."""
+
+    def __init__(self) -> None:
+        self._retracted: dict[str, str] = {}
+        """Titles of the engines that list papers as retracted, by key."""
+        self._doubted: dict[str, str] = {}
+        """Titles of the engines that list a concern about papers, by key."""
+
+    def add(self, found: Found, title: str) -> None:
+        """Record what the engine with this title lists about a paper."""
+        key = source_key(found.address)
+        if found.is_retracted:
+            self._retracted.setdefault(key, title)
+        if found.has_concern:
+            self._doubted.setdefault(key, title)
+
+    def applied(self, found: Found) -> tuple[Found, str]:
+        """Return a result with what any engine lists about it, and the title of that engine."""
+        key = source_key(found.address)
+        retracted = self._retracted.get(key, "")
+        doubted = self._doubted.get(key, "")
+        listed = found._replace(is_retracted=bool(retracted), has_concern=bool(doubted))
+        return listed, retracted or doubted
 
 
 class WebSearch:
@@ -127,12 +155,14 @@ class WebSearch:
             titles = ", ".join([engine.title for engine in not_asked])
             problems.append(f"Too few searches are left to ask {titles} as well (max_searches).")
         broken, replaced = failures(answers)
-        problems += [*broken, *replaced, *_nothing(answers, hits)]
+        partial = list(dict.fromkeys(answer.partial for answer in answers if answer.partial))
+        problems += [*broken, *replaced, *partial, *_nothing(answers, hits)]
         return Outcome(
             hits,
             tuple(problems),
             tuple(broken),
             tuple(replaced),
+            tuple(partial),
             redacted=tuple(private),
             fault=self._fault(answers),
         )
@@ -166,10 +196,12 @@ class WebSearch:
         found it."""
         rankings: dict[str, list[list[Found]]] = {query: [] for query in queries}
         engines = defaultdict[str, set[str]](set)
+        listings = _Listings()
         for answer in answers:
             rankings[answer.query].append(answer.found)
             for found in answer.found:
                 engines[source_key(found.address)].add(answer.engine.name)
+                listings.add(found, answer.engine.title)
         by_query = [fused(of_query) for of_query in rankings.values()]
         best = distinct(interleave(by_query), lambda found: source_key(found.address))
         now = self._context.clock.now().isoformat(timespec="seconds")
@@ -178,7 +210,8 @@ class WebSearch:
             key = found.address
             if found.is_page:
                 key = await self._addresses.key(found.address)
-            hits.append(hit_of(found, key, now, engines[source_key(found.address)]))
+            found, lister = listings.applied(found)
+            hits.append(hit_of(found, key, now, engines[source_key(found.address)], lister))
         hits = distinct(hits, lambda hit: hit.source.key)
         return shortened(hits, self._tool_context.topic, self._context.limits)
 
@@ -216,7 +249,8 @@ async def answer_of(
         )
         unknown = EngineFailed(f"{engine.title} failed ({type(error).__name__}).")
         return EngineResponse(engine, query, [], failure=unknown)
-    return EngineResponse(engine, query, shown, found)
+    partial = found.words if isinstance(found, PartialResults) else ""
+    return EngineResponse(engine, query, shown, found, partial=partial)
 
 
 def fused(rankings: Iterable[Sequence[Found]]) -> list[Found]:

@@ -59,6 +59,19 @@ class Found(NamedTuple):
     name."""
     location: str = ""
     """Where a reader finds a result that is not a web page, unchecked; empty if unknown."""
+    is_retracted: bool = False
+    """Whether the engine lists the paper as retracted, withdrawn or removed."""
+    has_concern: bool = False
+    """Whether the engine lists an expression of concern about the paper."""
+
+
+class PartialResults(list[Found]):
+    """Results of an engine that could search only in part, which a plain list does not say."""
+
+    def __init__(self, found: Iterable[Found], words: str) -> None:
+        """`words`: one sentence for the user on what was not searched."""
+        super().__init__(found)
+        self.words = words
 
 
 class SearchEngine(Protocol):
@@ -75,12 +88,15 @@ class SearchEngine(Protocol):
     """Minimum seconds between an answer and the next request."""
 
     async def search(self, query: str, count: int) -> list[Found]:
-        """Return roughly `count` results, best first; raises `EngineFailed`."""
+        """Return roughly `count` results, best first; raises `EngineFailed`.
+
+        A list of the class `PartialResults` names what was not searched.
+        """
 
 
 class EngineFailed(Exception):
-    """An engine could not search; the text is one sentence for the user, without keys or
-    third-party text."""
+    """An engine could not search; the text is one sentence for the user, without keys, and with
+    third-party text only as `reported_in` shows it."""
 
     def __init__(self, words: str, *, is_lasting: bool = False) -> None:
         """`is_lasting`: a retry would not help."""
@@ -133,6 +149,8 @@ def cleaned(found: Sequence[object], most: int) -> list[Found]:
                 excerpt=excerpt.strip(),
                 date=_clean(result.date, _DAY_CHARACTERS),
                 location=_clean(result.location, _EXCERPT_CHARACTERS),
+                is_retracted=result.is_retracted is True,
+                has_concern=result.has_concern is True,
             )
         )
     return results
@@ -161,11 +179,11 @@ def allowed_results(found: Sequence[Found], context: Context) -> list[Found]:
     return allowed
 
 
-def hit_of(found: Found, key: str, now: str, engines: Iterable[str] = ()) -> Hit:
+def hit_of(found: Found, key: str, now: str, engines: Iterable[str] = (), lister: str = "") -> Hit:
     """Return a cleaned result as a hit.
 
     `key`: key of its source; `now`: the current time (ISO 8601); `engines`: names of the engines
-    that found it.
+    that found it; `lister`: title of the engine that lists it as retracted or doubted, if any.
     """
     title = found.title or key
     names = tuple(sorted(engines))
@@ -195,6 +213,9 @@ def hit_of(found: Found, key: str, now: str, engines: Iterable[str] = ()) -> Hit
         kind="web",
         date=found.date,
         date_kind="publication" if found.date else "",
+        is_retracted=found.is_retracted,
+        has_concern=found.has_concern,
+        listed_by=lister,
         excerpts=excerpts,
         engines=names,
     )

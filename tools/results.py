@@ -63,6 +63,10 @@ class Result(TypedDict):
     """Whether the document calls itself a draft."""
     in_force_from: NotRequired[str]
     """Day on which the document takes effect, if in the future."""
+    is_retracted: NotRequired[bool]
+    """Whether a register lists the paper as retracted, withdrawn or removed."""
+    has_concern: NotRequired[bool]
+    """Whether a register lists an expression of concern about the paper."""
     score: NotRequired[float]
     """The engine's score for the match, from 0 to 1."""
     characters: NotRequired[int]
@@ -145,6 +149,8 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         "superseded_by": source.superseded_by,
         "is_draft": source.is_draft,
         "in_force_from": source.in_force_from,
+        "is_retracted": source.is_retracted,
+        "has_concern": source.has_concern,
         "score": max(hit.score for hit in hits),
         "characters": 0 if is_whole else len(text),
         "is_whole": is_whole,

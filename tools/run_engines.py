@@ -26,6 +26,7 @@ from .engine import (
     EngineBusy,
     EngineFailed,
     Found,
+    PartialResults,
     SearchEngine,
     cleaned,
     without_notice,
@@ -167,15 +168,31 @@ async def search_engine(
     async with tool_context.pages.lock(name):
         note = await tool_context.pages.read_note(name)
         if note:
-            return [Found(**found) for found in note["found"]]
+            return _restored(note)
         answer = await ask_engine(
             engine, query, limits.max_web_results, limits.search_seconds, tool_context.meter
         )
         results = cleaned(answer, limits.max_web_results)
+        if isinstance(answer, PartialResults):
+            results = PartialResults(results, answer.words)
         if results:
-            fields = [result._asdict() for result in results]
-            await tool_context.pages.note({name: {"found": fields}})
+            await tool_context.pages.note({name: _as_note(results)})
     return results
+
+
+def _as_note(results: list[Found]) -> dict[str, Any]:
+    """Return an engine's results as a note for `_restored`."""
+    note: dict[str, Any] = {"found": [result._asdict() for result in results]}
+    if isinstance(results, PartialResults):
+        note["partial"] = results.words
+    return note
+
+
+def _restored(note: Mapping[str, Any]) -> list[Found]:
+    """Return the results in a note of `_as_note`."""
+    results = [Found(**found) for found in note["found"]]
+    words = note.get("partial", "")
+    return PartialResults(results, words) if words else results
 
 
 def choose_engines(context: Context) -> tuple[SearchEngine, ...]:

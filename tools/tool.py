@@ -201,6 +201,8 @@ class Outcome(NamedTuple):
     """Problems that are failures (a request failed), as opposed to searches without results."""
     replaced: tuple[str, ...] = ()
     """Failures that were compensated by another engine's results."""
+    partial: tuple[str, ...] = ()
+    """What engines that had results could not search; one sentence each."""
     not_read: tuple[NotRead, ...] = ()
     """Pages and documents that could not be read."""
     redacted: tuple[str, ...] = ()

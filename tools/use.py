@@ -248,6 +248,7 @@ def action_of(
     not_read: dict[NotRead, None] = {}
     redacted: dict[str, None] = {}
     broken: dict[str, None] = {}
+    partial: dict[str, None] = {}
     asked: dict[str, None] = {}
     failed: list[str] = []
     fault = ""
@@ -255,6 +256,7 @@ def action_of(
         problems |= dict.fromkeys(outcome.problems)
         not_read |= dict.fromkeys(outcome.not_read)
         redacted |= dict.fromkeys(outcome.redacted)
+        partial |= dict.fromkeys(outcome.partial)
         asked |= dict.fromkeys(outcome.asked)
         failed += outcome.failed
         if not outcome.failed:
@@ -270,6 +272,7 @@ def action_of(
         redacted=tuple(redacted),
         failed=tuple(failed),
         broken=tuple(broken),
+        partial=tuple(partial),
         asked=tuple(asked),
         fault=fault,
     )

@@ -11,7 +11,7 @@ from heapq import nsmallest
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from ..reading.documents.records import Unreadable, kind_of_file
+from ..reading.documents.records import Reason, Unreadable, how_to_convert, kind_of_file
 from ..records.sources import NotRead
 
 _OTHER_KINDS = "unknown format"
@@ -164,6 +164,10 @@ class _Walk:
                 if entry.is_dir(follow_symlinks=False):
                     self._folders.append(path + "/")
                     continue
+                advice = how_to_convert(entry.name)
+                if advice and entry.is_file(follow_symlinks=False):
+                    self._leave_out(path, advice, "convertible")
+                    continue
                 is_readable = kind_of_file(entry.name) is not None
                 objection = self._objection(entry, is_readable=is_readable)
                 if objection:
@@ -194,8 +198,8 @@ class _Walk:
             return "its name contains invalid characters"
         return ""
 
-    def _leave_out(self, path: str, reason: str) -> None:
-        self.left_out.append(LeftOut(NOT_IN_NAMES.sub("\ufffd", path), reason, "unreadable"))
+    def _leave_out(self, path: str, reason: str, code: Reason = "unreadable") -> None:
+        self.left_out.append(LeftOut(NOT_IN_NAMES.sub("\ufffd", path), reason, code))
 
 
 def _leads_to_folder(link: os.DirEntry[str]) -> bool:

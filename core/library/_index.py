@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote_from_bytes, unquote
 
 from ..errors import DocumentsUnreadable
-from ..reading.documents.records import KINDS, kind_of_file
+from ..reading.documents.records import KINDS, how_to_convert, kind_of_file
 from ..records.sources import DOCUMENT_SCHEME
 from ..settings.context import Context
 from ..store.pages import AttachedFiles
@@ -222,7 +222,8 @@ def open_roots(context: Context) -> Iterator[Root]:
         paths.append(_resolved(wanted))
     for path in dict.fromkeys(paths):
         if not path.is_dir() and kind_of_file(path.name) is None:
-            raise unreadable(path, f"unsupported format; supported: {' '.join(KINDS)}")
+            advice = how_to_convert(path.name)
+            raise unreadable(path, advice or f"unsupported format; supported: {' '.join(KINDS)}")
         name = path.name or "root"
         number = 1
         while name in names:

@@ -16,7 +16,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, convert_to_message
 
 from ..concurrency import decode_base64, in_thread
 from ..dialogue.conversation import attached_to, safe_text, with_attached
-from ..reading.documents.records import kind_of_file
+from ..reading.documents.records import how_to_convert, kind_of_file
 from ..records.sources import Attached
 from ..settings.context import Context
 from ..settings.limits import Limits
@@ -169,6 +169,9 @@ def _store(block: _FileBlock, folder: Path, limits: Limits) -> Attached:
         return attached(
             reason="the message contains neither its content nor a link to it", code="empty"
         )
+    advice = how_to_convert(name)
+    if advice:
+        return attached(reason=advice, code="convertible")
     if kind_of_file(name) is None:
         return attached(reason="its format is not supported", code="unknown format")
     most = limits.max_document_bytes

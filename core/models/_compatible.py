@@ -41,9 +41,9 @@ class CompatibleChatModel(WrappingChatModel):
     """Calls tools with any chat model, whatever its server can do; answers have native tool calls.
 
     Settings that a call may have: `tools` (schemas in OpenAI's format), `tool_choice` (`any`,
-    `auto` or `none`), `asks_user` (see `Request`); the wrapped model is bound all others. Text is
-    streamed only if no tool may be called, since it may turn out to be a call. The last part has
-    the whole `answer`.
+    `auto` or `none`), `asks_user` and `hides_tools` (see `Request`); the wrapped model is bound all
+    others. Text is streamed only if no tool may be called, since it may turn out to be a call. The
+    last part has the whole `answer`.
     """
 
     model: SkipValidation[BaseChatModel]
@@ -257,6 +257,8 @@ class _Call:
         self._text_key: TextKey = "answer"
         if settings.pop("asks_user", False):
             self._text_key = "question_to_user"
+        if settings.pop("hides_tools", False) and form.rung != "native":
+            self._tools = ()
         self._settings = settings
         self._may_call = bool(self._tools) and self._tool_choice != "none"
 

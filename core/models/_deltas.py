@@ -93,7 +93,7 @@ class Deltas:
                 reason = "length"
             self._finish = reason
         piece = {
-            "delta": {"content": delta.get("content"), "tool_calls": calls},
+            "delta": {"content": _content(delta), "tool_calls": calls},
             "finish_reason": reason,
         }
         return {"model": chunk.get("model"), "choices": [piece]}, thought
@@ -135,6 +135,28 @@ class Deltas:
             if index is None or number == index:
                 return position
         return None
+
+
+def _content(delta: Mapping[str, Any]) -> str | list[Any] | None:
+    """Return the text of a piece, or its list of content blocks in the form of Chat Completions.
+
+    Some servers send a lone block, or blocks in the form of the Responses API.
+    """
+    content = delta.get("content")
+    if isinstance(content, dict):
+        content = [content]
+    if isinstance(content, list):
+        return [_as_text_block(block) for block in content]
+    if content is None or isinstance(content, str):
+        return content
+    return str(content)
+
+
+def _as_text_block(block: Any) -> Any:
+    """Return a block, as one of Chat Completions if it is text in the form of the Responses API."""
+    if isinstance(block, dict) and block.get("type") == "output_text":
+        return {"type": "text", "text": block.get("text") or ""}
+    return block
 
 
 def _first_choice(chunk: Mapping[str, Any]) -> Mapping[str, Any]:

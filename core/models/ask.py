@@ -200,7 +200,10 @@ async def _ask_once(request: Request, context: Context, events: CallEvents) -> R
     try:
         retries = retry_budget_of(request.question_id, context.limits)
         model = chat_model_for(request, context, events, retries).bind_tools(
-            request.tools, tool_choice=request.tool_choice, asks_user=request.asks_user
+            request.tools,
+            tool_choice=request.tool_choice,
+            asks_user=request.asks_user,
+            hides_tools=request.hides_tools,
         )
         # What is known about the model decides its window and output limit.
         await model.get_ready(request.messages)

@@ -93,6 +93,9 @@ class Request(NamedTuple):
     prompt cache applies)."""
     asks_user: bool = False
     """Whether text instead of a call is a question to the user; small models are told so."""
+    hides_tools: bool = False
+    """With the choice `none`: whether a model that reads of its tools in the prompt no longer does,
+    since it has called one instead of writing text."""
     max_tokens: int | None = None
     """Maximum output tokens, excluding thoughts."""
     facts: Facts = Facts()

@@ -35,6 +35,7 @@ _CODES: dict[str, RefusalCode] = {
     "no text": "not text",
     "too large": "too large",
     "not text": "not text",
+    "convertible": "not text",
     "unknown format": "not text",
     "timed out": "timed out",
 }

@@ -63,6 +63,8 @@ class Action(Record):
     broken: tuple[str, ...] = ()
     """Failed searches, one text each: the reason, and the affected queries or the engine used
     instead."""
+    partial: tuple[str, ...] = ()
+    """What engines that had results could not search; one sentence each."""
     asked: tuple[str, ...] = ()
     """Other services that were asked for copies or retractions of the opened pages."""
     fault: str = ""

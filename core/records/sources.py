@@ -134,7 +134,11 @@ class Source(Record):
     copied_on: str = ""
     """Day on which the Internet Archive made the copy (ISO 8601); empty for other copies."""
     is_retracted: bool = False
-    """Whether Crossref lists a retraction of this paper."""
+    """Whether a register of papers lists a retraction, withdrawal or removal of this paper."""
+    has_concern: bool = False
+    """Whether such a register lists an expression of concern about this paper."""
+    listed_by: str = ""
+    """Title of the register that lists it as retracted or doubted, such as Crossref."""
     superseded_by: str = ""
     """Name of the document that replaced it, as it states; empty if there is none."""
     is_draft: bool = False
@@ -217,7 +221,8 @@ def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -
     """Merge sources by key: a read text wins over an excerpt, a text read later over one read
     earlier.
 
-    A source keeps its number, the latest date that it was given, and all its excerpts and engines.
+    A source keeps its number, the latest date that it was given, all its excerpts and engines, and
+    what a register lists about it.
     """
     merged = dict(current)
     for key, source in update.items():
@@ -229,9 +234,7 @@ def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -
 def _merged(first: Source, second: Source) -> Source:
     """Return two states of a source as one."""
     pair = (first, second)
-    best = max(
-        pair, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json())
-    )
+    best = max(pair, key=_precedence)
     date, kind = max((source.date, source.date_kind) for source in pair)
     numbers = [source.number for source in pair if source.number]
     fields: dict[str, object] = {
@@ -241,8 +244,19 @@ def _merged(first: Source, second: Source) -> Source:
         "date_kind": kind,
         "excerpts": tuple(sorted({*first.excerpts, *second.excerpts})),
         "engines": tuple(sorted({*first.engines, *second.engines})),
+        # Few engines and pages say so.
+        "is_retracted": first.is_retracted or second.is_retracted,
+        "has_concern": first.has_concern or second.has_concern,
+        "listed_by": max(first.listed_by, second.listed_by),
     }
     return best.model_copy(update=fields)
+
+
+def _precedence(source: Source) -> tuple[str, str, str]:
+    """Return what decides which of two states of a source is kept: the greater one."""
+    # What a register lists is merged.
+    rest = source.model_dump_json(exclude={"is_retracted", "has_concern", "listed_by"})
+    return source.read_at, source.content_hash, rest
 
 
 class DisputedClaim(NamedTuple):

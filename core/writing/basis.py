@@ -261,6 +261,8 @@ def _description(source: Source) -> str:
         words.append(f"on {source.period}")
     if source.is_retracted:
         words.append("retracted")
+    elif source.has_concern:
+        words.append("expression of concern by its publisher")
     if source.superseded_by:
         words.append("superseded")
     if source.is_draft:

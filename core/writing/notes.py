@@ -270,10 +270,13 @@ def not_read(state: ResearchState) -> list[NotRead]:
 
 
 def source_notes(cited: Iterable[Source]) -> Iterator[str]:
-    """Yield the notes on sources that were retracted or read in a copy."""
+    """Yield the notes on sources that were retracted, are doubted, or were read in a copy."""
     for source in cited:
+        lister = f" ({source.listed_by})" if source.listed_by else ""
         if source.is_retracted:
-            yield f"Source {source.number} was retracted (Crossref)."
+            yield f"Source {source.number} was retracted{lister}."
+        elif source.has_concern:
+            yield f"The publisher of source {source.number} expressed concern about it{lister}."
         if source.copy_address:
             copy = "an open copy"
             if source.copied_on:
@@ -324,7 +327,8 @@ def _tool_notes(actions: Iterable[Action]) -> list[str]:
 
 
 def _search_notes(state: ResearchState) -> list[str]:
-    """Return a note for each reason why searches failed, with all queries that failed for it."""
+    """Return a note for each reason why searches failed, with all queries that failed for it, and
+    for each engine that could search only in part."""
     # `research_gaps` already has the failed steps of a typed plan, with their reasons.
     reported = set[str]()
     for finding in state.findings.values():
@@ -345,7 +349,10 @@ def _search_notes(state: ResearchState) -> list[str]:
     notes = list[str]()
     for failure in list(by_reason.values())[:_LISTED]:
         notes.append(_line("A search failed", failure))
-    return notes
+    partial = dict[str, None]()
+    for action in state.own_actions:
+        partial |= dict.fromkeys(action.partial)
+    return [*notes, *list(partial)[:_LISTED]]
 
 
 def _line(*parts: str) -> str:

@@ -225,6 +225,7 @@ async def _ask_twice(
             tool_choice="auto" if may_declare else "none",
             max_tokens=context.limits.finding_tokens,
             is_long=True,
+            hides_tools=again,
         )
         reply = await ask_for_prose(request, context, turn.events)
         for call in reply.message.tool_calls[:1]:

@@ -64,6 +64,7 @@ def complaint(ended: Ended) -> str:
         ),
         ([WHEN, "--engine", "gogle"], "engines: unknown engine 'gogle'"),
         ([WHEN, "--attach", "picture.gif"], "picture.gif: unsupported format; supported: "),
+        ([WHEN, "--attach", "offer.doc"], "offer.doc: .doc files are not read: save it as .docx"),
         (
             [WHEN, "--docs", "docs", "--limit", "nonsense=1"],
             "nonsense: there is no such limit; `deep-research limits`",
@@ -106,6 +107,7 @@ def test_wrong_arguments_are_reported_in_one_line_and_leave_no_run(
     (desk.folder / "broken").mkdir()
     (desk.folder / "broken" / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")
     (desk.folder / "picture.gif").write_bytes(b"GIF8")
+    (desk.folder / "offer.doc").write_bytes(b"\xd0\xcf\x11\xe0")
     ended = desk.call("ask", *arguments)
     assert words in [line for line in ended.err.splitlines() if line.startswith("Error: ")][-1]
     if not {"broken", "empty"} & set(arguments):

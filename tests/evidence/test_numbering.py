@@ -137,6 +137,9 @@ sources = st.builds(
     read_at=st.sampled_from(["", "2025-01-01", "2025-01-02"]),
     superseded_by=st.sampled_from(["", "k1", "k2"]),
     is_draft=st.booleans(),
+    is_retracted=st.booleans(),
+    has_concern=st.booleans(),
+    listed_by=st.sampled_from(["", "Crossref", "OpenAlex"]),
     number=st.integers(min_value=0, max_value=3),
 )
 findings_of_one_id = st.lists(st.sampled_from([None, "numbered"]), min_size=1, max_size=4)

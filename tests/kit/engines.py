@@ -346,7 +346,7 @@ KITS = (
     Kit(
         OpenAlex, "https://developers.openalex.org/api-reference/works", "/works",
         {"search": "deep sea", "per_page": "30", "filter": "from_publication_date:2025-01-02", "api_key": SECRET,
-         "select": "id,doi,display_name,publication_date,abstract_inverted_index"},
+         "select": "id,doi,display_name,publication_date,abstract_inverted_index,is_retracted"},
         {"results": [{"id": "https://openalex.org/W1", "doi": "https://doi.org/10.1000/ABC(12)",
                       "display_name": "The <i>sea</i>", "publication_date": "2025-03-01",
                       "abstract_inverted_index": {"deep.": [2, 5], "It": [0, 3], "is": [1, 4]}}]},
@@ -356,7 +356,7 @@ KITS = (
     ),
     Kit(
         Crossref, "https://api.crossref.org/swagger-ui/index.html", "/works",
-        {"query.bibliographic": "deep sea", "rows": "30", "select": "DOI,title,abstract,issued",
+        {"query.bibliographic": "deep sea", "rows": "30", "select": "DOI,title,abstract,issued,updated-by",
          "filter": "from-pub-date:2025-01-02"},
         {"status": "ok", "message": {"items": [
             {"DOI": "10.1000/ABC(12)", "title": ["The sea"], "issued": {"date-parts": [[2025, 3]]},

@@ -283,6 +283,24 @@ def test_a_text_in_several_files_and_folders_is_found_in_the_first_and_read_by_e
     assert [document.text for document in documents if document] == [HARBOUR.strip()] * 5
 
 
+def test_files_of_older_programs_are_named_each_with_the_format_to_save_it_in(
+    papers: Papers,
+) -> None:
+    for name in ("Offer.XLSB", "terms.doc", "rates.xls", "talk.ppt", "letter.rtf", "photo.raw"):
+        (papers.docs / name).write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    library = papers.library()
+    status = library.refresh()
+    assert status.unread == 5
+    assert reasons(library) == {
+        "papers/(other files)": "1 of unsupported formats: .raw",
+        "papers/Offer.XLSB": ".xlsb files are not read: save it as .xlsx",
+        "papers/letter.rtf": ".rtf files are not read: save it as .docx",
+        "papers/rates.xls": ".xls files are not read: save it as .xlsx",
+        "papers/talk.ppt": ".ppt files are not read: save it as .pptx",
+        "papers/terms.doc": ".doc files are not read: save it as .docx",
+    }
+
+
 BODY = "word/document.xml"
 SECRET = "CANARY from outside the folder"
 

@@ -53,6 +53,21 @@ async def streamed(model: CompatibleChatModel, config: Any = None) -> list[AIMes
     return [part async for part in model.astream(PROMPT, config)]
 
 
+@pytest.mark.parametrize("hides_tools", [False, True])
+@pytest.mark.parametrize("way", ["native", "schema", "tags"])
+async def test_a_model_that_reads_of_its_tools_can_be_asked_for_text_without_them(
+    tmp_path: Path, way: str, hides_tools: bool
+) -> None:
+    model = ScriptedChatModel(replies=["It was lit in 1844."])
+    chat = compatible(tmp_path, model, tool_calls=way)
+    bound = chat.bind_tools([TOOL], tool_choice="none", hides_tools=hides_tools)
+    assert (await bound.ainvoke(PROMPT)).text == "It was lit in 1844."
+    [asked] = model.calls
+    is_told = "Tools:" in asked.text or "Now write text, and no call." in asked.text
+    assert is_told == (way != "native" and not hides_tools)
+    assert asked.tools == (("look",) if way == "native" else ())
+
+
 @pytest.mark.parametrize(
     ("way", "reply"),
     [("native", calls(call("look", word="amber"))), ("schema", JSON), ("tags", f"So.\n{TAGS}")],

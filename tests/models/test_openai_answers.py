@@ -121,6 +121,24 @@ async def test_calls_are_separated_however_they_are_numbered(
     assert len(set(identifiers)) == 2
 
 
+@pytest.mark.parametrize(
+    ("contents", "text"),
+    [
+        ([{"type": "text", "text": "Lit in "}, {"type": "text", "text": "1844."}], "Lit in 1844."),
+        (["Lit in ", {"type": "text", "text": "1844."}], "Lit in 1844."),
+        ([[{"type": "text", "text": "Lit in "}], "1844."], "Lit in 1844."),
+        ([[{"type": "output_text", "text": "Lit in 1844.", "annotations": []}]], "Lit in 1844."),
+        ([18, 44], "1844"),
+    ],
+)  # fmt: skip
+async def test_content_is_read_as_a_text_a_list_of_blocks_or_a_single_block(
+    wire: Wire, contents: list[Any], text: str
+) -> None:
+    deltas = [{"content": content} for content in contents]
+    model = wire([stream(*deltas, finish="stop")])
+    assert (await model()).text == text
+
+
 async def test_of_token_counts_in_every_chunk_the_last_is_used(wire: Wire) -> None:
     chunks: list[dict[str, Any]] = [
         {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from kit.models import call, calls
+from kit.models import Script, call, calls
 from kit.runs import (
     REPORT,
     HandClock,
@@ -33,7 +34,7 @@ UNCITED = "Since the forties of that century ships have seen it."
 """A sentence that no source contains."""
 
 
-def citing(tmp_path: Path, findings: list[str], reports: list[str]) -> Lab:
+def citing(tmp_path: Path, findings: Sequence[Script], reports: list[str]) -> Lab:
     """A run whose researcher and writer give these texts, one per request."""
     script = [search("Skerry Light"), REPORT, *findings]
     return lab(
@@ -73,6 +74,14 @@ async def test_text_whose_sources_are_unclear_is_requested_once_more(tmp_path: P
     assert "[1]" in revised["content"]
     answer = state.messages[-1].text
     assert answer.startswith(f"{UNCITED} [1]") and "cites no source" not in answer
+
+
+@pytest.mark.parametrize("first", ["", " \n ", REPORT])
+async def test_an_empty_finding_is_requested_again(tmp_path: Path, first: Script) -> None:
+    run = citing(tmp_path, [first, f"{LIT} [1]"], [f"{LIT} [1]"])
+    state = await run.ask()
+    assert [finding.text for finding in in_order(state)] == [f"{LIT} [1]"]
+    assert report_notes(state) == []
 
 
 async def test_passages_stand_in_for_text_that_cites_nothing_again(tmp_path: Path) -> None:

@@ -257,6 +257,7 @@ def test_each_failure_has_its_reason(parser: Parser) -> None:
     assert reason_of(parser, titled_pdf("Deep", password="open"), "a.pdf") == "encrypted"
     assert reason_of(parser, pdf_of(""), "a.pdf") == "no text"
     assert reason_of(parser, b"text", "a.zip") == "unknown format"
+    assert reason_of(parser, b"\xd0\xcf\x11\xe0 and so on", "a.doc") == "convertible"
     assert reason_of(parser, bytes(range(256)) * 9, "program") == "unknown format"
 
 

@@ -94,6 +94,25 @@ async def test_an_unknown_model_is_tried_once_and_remembered(
                 assert request.json["temperature"] < 0.8
 
 
+@pytest.mark.parametrize(
+    "served", [server("tools"), server("tools", "response_format")], ids=["schema", "tags"]
+)
+@pytest.mark.fault(21)
+async def test_a_model_that_calls_a_tool_as_long_as_it_reads_of_one_still_writes_its_finding(
+    wires: Wires, served: Habit
+) -> None:
+    def habit(reply: Reply, request: Received) -> Reply:
+        if role_of(request) == "finding" and "\nTools:\n" in request.system:
+            write = as_tags if "<tool name=" in request.system else as_json
+            return replace(reply, text=write([("generate_report", {"missing": []})]))
+        return served(reply, request)
+
+    with wires(habit=habit, tool_calls="auto") as wire:
+        state = await wire.ask()
+        assert is_right(wire, state)
+        assert {finding.ended for finding in state.findings.values()} == {"done"}
+
+
 def _refused(requests: Sequence[Received], habit: Habit) -> int:
     return sum(habit(say(""), request).status == 400 for request in requests)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -281,3 +282,24 @@ def test_the_audit_and_the_export_of_a_run_name_its_engines(desk: Desk, monkeypa
     assert "Found by  searxng: 1 source, 1 cited" in desk.call("audit", "light").out
     [source] = json.loads(desk.call("export", "light", "--format", "json").out)["sources"]
     assert source["engines"] == ["searxng"]
+
+
+@pytest.mark.fault(68, logs="WARNING tools._web_search")
+def test_an_empty_answer_that_names_the_engines_that_did_not_answer_is_a_failed_search(
+    desk: Desk,
+) -> None:
+    page = {"title": "The Light", "url": "https://light.example/", "content": FACTS["light"]}
+    down = {"unresponsive_engines": [["duckduckgo", "CAPTCHA"], ["brave", "timeout"]]}
+    reports = "reports unresponsive engines: duckduckgo (CAPTCHA), brave (timeout)."
+    asked = ("ask", "When was the Skerry Light lit?", "--engine", "searxng", "--yes")
+    called: list[tuple[int, str]] = []
+    for content in ({**searxng(), **down}, searxng(), {**searxng(page), **down}):
+        answer = Answer(body=json.dumps(content))
+        with serving(partial(lambda answer, _: answer, answer)) as server:
+            environment = {"SEARXNG_URL": server.url, "OPENAI_API_KEY": ""}
+            run = desk.call(*asked, "--model", "extractive", **environment)
+            called.append((run.code, run.out))
+    failed, silent, incomplete = called
+    assert failed[0] == 1 and f"A search failed: SearXNG found nothing and {reports}" in failed[1]
+    assert silent[0] == 0 and "SearXNG" not in silent[1]
+    assert incomplete[0] == 0 and f"SearXNG found results, but also {reports}" in incomplete[1]

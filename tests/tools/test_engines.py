@@ -4,6 +4,7 @@ loopback."""
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import threading
@@ -140,10 +141,11 @@ def answering(**answer: Any) -> Any:
     return serving(lambda request: Answer(**answer))
 
 
-async def test_the_words_of_wikipedia_for_a_failure_are_not_shown() -> None:
-    with answering(body='{"error": {"code": "x", "info": "secret"}}') as server:
+async def test_the_words_of_wikipedia_for_a_failure_are_one_line_without_its_links() -> None:
+    error = {"code": "busy", "info": "Search is\nbusy.", "docref": "See <a> for API usage."}
+    with answering(body=json.dumps({"error": error})) as server:
         failed = await failure_of(Wikipedia(Context(), server.url))
-    assert failed.words == "Wikipedia rejected the query."
+    assert failed.words == "Wikipedia found nothing and reports error: busy, Search is busy."
 
 
 async def test_arxiv_shows_abstracts_and_finds_papers_by_words_or_number(

@@ -108,6 +108,28 @@ async def test_a_page_that_shows_the_abstract_gives_its_title_and_a_retraction_i
 
 
 @pytest.mark.parametrize(
+    ("updates", "listed"),
+    [
+        (("withdrawal",), (True, False, "Crossref")),
+        (("removal",), (True, False, "Crossref")),
+        (("expression_of_concern",), (False, True, "Crossref")),
+        (("expression_of_concern", "retraction"), (True, True, "Crossref")),
+        (("correction", "new_version"), (False, False, "")),
+    ],
+)
+async def test_what_crossref_lists_on_an_opened_paper_is_kept(
+    web: Web,
+    known: Directories,
+    tmp_path: Path,
+    updates: tuple[str, ...],
+    listed: tuple[bool, bool, str],
+) -> None:
+    known.crossref(*updates)
+    source, _ = await opened(reading(web, known, tmp_path), web.publish("/articles/1", ABSTRACT))
+    assert (source.is_retracted, source.has_concern, source.listed_by) == listed
+
+
+@pytest.mark.parametrize(
     ("body", "status", "headers"),
     [
         ("No.", 401, {}),

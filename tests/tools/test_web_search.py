@@ -11,11 +11,21 @@ from typing import Any
 import pytest
 from kit.engines import Answer, SearchApi, found, pages, refused
 from kit.runs import Shelf, new_tool_context, settings, web_search
+from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.core.errors import UnknownSetting
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.writing.notes import source_notes
 from deep_research.tools._web_search import WebSearch, WebSearchArguments
-from deep_research.tools.engine import EngineBlocked, EngineBusy, EngineFailed, Found
+from deep_research.tools.engine import (
+    EngineBlocked,
+    EngineBusy,
+    EngineFailed,
+    Found,
+    PartialResults,
+)
+from deep_research.tools.results import read_results, write_results
 from deep_research.tools.run_engines import choose_engines
 from deep_research.tools.tool import Meter, Outcome, ToolContext
 
@@ -394,3 +404,87 @@ async def test_settings_that_change_the_answer_make_another_search() -> None:
         await thread.search(shelf, "light", **given)
     await thread.search(Shelf("other", LIGHT), "light")
     assert (len(shelf.asked), thread.meter.searches) == (5, 6)
+
+
+async def test_an_engine_that_searched_in_part_keeps_its_results_and_says_so_each_time() -> None:
+    page = Found("The light", "https://light.example/", "Lit in 1844.")
+    words = "SearXNG found results, but also reports unresponsive engines: bing (timeout)."
+    shelf = Shelf("shelf")
+    shelf.found = PartialResults([page], words)
+    tool_context = new_tool_context()
+    for _ in range(2):
+        outcome = await search("light", "lamp", shelves=[shelf], tool_context=tool_context)
+        assert addresses(outcome) == [page.address]
+        assert (outcome.partial, outcome.broken, outcome.problems) == ((words,), (), (words,))
+    assert shelf.asked == ["light", "lamp"]
+
+
+async def test_what_any_engine_lists_on_a_paper_reaches_the_model_the_notes_and_the_sources() -> (
+    None
+):
+    paper = Found("Growth in tanks", "https://doi.org/10.9999/abc.1", "It grows.")
+    doubted = Found("Decay in tanks", "https://doi.org/10.9999/abc.2", "It decays.")
+    sound = Found("Tanks", "https://doi.org/10.9999/abc.3", "They are tanks.")
+    silent = Shelf("first", paper, doubted, sound)
+    listing = Shelf(
+        "second", paper._replace(is_retracted=True), doubted._replace(has_concern=True), sound
+    )
+    listing.title = "Crossref"
+    outcome = await search("tanks", shelves=[silent, listing])
+    sources = {hit.source.title: hit.source for hit in outcome.hits}
+    numbers = {source.key: number for number, source in enumerate(sources.values(), 1)}
+    results = read_results(write_results(outcome, numbers))
+    listed = [(result.get("is_retracted"), result.get("has_concern")) for result in results]
+    assert listed == [(True, None), (None, True), (None, None)]
+    numbered = [
+        source.model_copy(update={"number": numbers[source.key]}) for source in sources.values()
+    ]
+    assert list(source_notes(numbered)) == [
+        "Source 1 was retracted (Crossref).",
+        "The publisher of source 2 expressed concern about it (Crossref).",
+    ]
+    assert [labels("en").standing(source) for source in numbered] == [
+        "retracted",
+        "expression of concern",
+        "",
+    ]
+    assert [source.is_in_force for source in numbered] == [False, True, True]
+
+
+FAULTS: list[Any] = [
+    {"results": [], "error": "Upstream timed out."},
+    '{"results": [], "errors": [{"message": "Upstream timed out"}]}',
+    {"data": None, "exception": {"message": "Upstream timed out", "trace": "x"}},
+    [{"type": "text", "text": '{"items": [], "warning": "Upstream timed out"}'}],
+]
+
+
+@pytest.mark.parametrize("result", FAULTS)
+async def test_a_tool_that_only_reports_an_error_has_failed_and_its_error_is_no_source(
+    result: Any,
+) -> None:
+    @tool
+    def finder(query: str) -> Any:
+        """Finds pages."""
+        return result
+
+    context = settings(engines=(finder,))
+    outcome = await web_search(choose_engines(context), "light")
+    assert outcome.hits == ()
+    [broken] = outcome.broken
+    assert broken.startswith("finder found nothing and reports ")
+    assert broken.endswith(": Upstream timed out. Not searched: 'light'.")
+
+
+async def test_the_records_of_a_tool_that_also_reports_an_error_are_used() -> None:
+    page = {"url": "https://light.example/", "content": "Lit in 1844."}
+
+    @tool
+    def finder(query: str) -> Any:
+        """Finds pages."""
+        return {"results": [page], "warnings": ["The index is old"], "message": "done"}
+
+    outcome = await web_search(choose_engines(settings(engines=(finder,))), "light")
+    assert addresses(outcome) == ["https://light.example/"]
+    words = "finder found results, but also reports warnings: The index is old."
+    assert outcome.partial == (words,)

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from functools import reduce
 from operator import getitem
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import quote
 
 from ...core.concurrency import in_thread
@@ -26,7 +26,15 @@ from ...core.settings.network import (
     trusted_certificates,
     usable_proxy,
 )
-from ..engine import ANSWER_BYTES, FIELD_CHARACTERS, EngineBusy, EngineFailed, Found
+from ..engine import (
+    ANSWER_BYTES,
+    FIELD_CHARACTERS,
+    EngineBusy,
+    EngineFailed,
+    Found,
+    PartialResults,
+)
+from ..reported import Reported, reported_in
 
 if TYPE_CHECKING:
     import httpx
@@ -39,6 +47,14 @@ _MOST_RESULTS = 100
 """Maximum number of results to request; no API here returns more per response."""
 _REFUSAL_BYTES = 10_000
 """How much of a refusal is searched for its reason."""
+_QUOTA_SECONDS = 3600.0
+"""A wait longer than this many seconds is for a quota, not for the pace of requests."""
+_EPOCH, _EPOCH_IN_MILLISECONDS = 10**9, 10**12
+"""Larger values of a reset header are times, smaller ones are seconds from now."""
+_KEY_REFUSED = re.compile(
+    r"\b(?:api|subscription|access)[\s_-]*(?:key|token)|\bunauthori[sz]ed\b", re.IGNORECASE
+)
+"""Matches a refusal that is about the key, whatever its status."""
 _QUERY_CHARACTERS = 400
 """Maximum characters of a query with its domains: the limit of Brave, which is the lowest."""
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -61,6 +77,14 @@ class ApiRequest(NamedTuple):
     headers: Mapping[str, str] = _NOTHING
 
 
+class ApiAnswer(NamedTuple):
+    """An answer of an engine's API."""
+
+    results: list[Any]
+    reported: Reported
+    """Errors and warnings beside the results."""
+
+
 class ApiEngine:
     """A search engine with an HTTP API; a subclass builds the request and reads the results."""
 
@@ -80,8 +104,8 @@ class ApiEngine:
     """Advice to the user if an engine without a key answers with status 401 or 403."""
     results_at: tuple[str, ...] = ("results",)
     """Keys that lead to the list of results in an answer."""
-    used_up: str = "credits|quota"
-    """Pattern that matches a refusal if the quota of the key is used up."""
+    used_up: str = "credits|quota|budget"
+    """Pattern that matches a refusal if the quota is used up."""
 
     def __init__(self, context: Context, address: str = "") -> None:
         """`address`: the API's URL, instead of the environment variable's.
@@ -184,44 +208,94 @@ class ApiEngine:
             raise EngineFailed.too_slow(self.title) from None
         except httpx.HTTPError as error:
             raise failed_request(self.title, error, self._setting) from None
+        answer = self._read(response)
         found: list[Found] = []
-        for result in self._read(response)[:count]:
+        for result in answer.results[:count]:
             with suppress(AttributeError, LookupError, TypeError, ValueError):
                 found.append(self.found(result))
-        return found
+        return self._with_faults(found, answer.reported)
 
-    def _read(self, response: httpx.Response) -> list[Any]:
-        """Return the results in an answer; raises `EngineFailed` for a refusal or an answer of
-        something else."""
-        status = response.status_code
-        if status == 200:
+    def _read(self, response: httpx.Response) -> ApiAnswer:
+        """Return the results in an answer, and what it reports beside them.
+
+        Raises `EngineFailed` for a refusal, an empty answer that says why it is empty, and an
+        answer of something else.
+        """
+        answer: Any = None
+        results: Any = None
+        with suppress(ValueError, RecursionError):
+            answer = response.json()
+        is_answer = False
+        if response.status_code == 200:
             with suppress(AttributeError, LookupError, TypeError, ValueError, RecursionError):
-                results = self.results(response.json())
-                if isinstance(results, list):
-                    return results
-        # Each failure names the setting to change.
-        title, key = self.title, self.key_name
-        is_used_up = status in (402, 432, 433)
-        if status in (400, 403, 429):
+                results = self.results(answer)
+                is_answer = isinstance(results, list)
+        reported = reported_in(answer, self.results_at[:1] if is_answer else ())
+        if is_answer and (results or not reported.words):
+            return ApiAnswer(results, reported)
+        words = reported.text
+        if not words and response.status_code != 200:
             words = response.content[:_REFUSAL_BYTES].decode(errors="replace")
-            is_used_up = bool(re.search(self.used_up, words, re.IGNORECASE))
-        if key and is_used_up:
-            reason = (
-                f"The quota of the key for {title} is used up (status {status}): raise it, or "
-                f"change {key}."
+        if self.key_name:
+            self._check_quota(response, words)
+        self._check_key(response.status_code, words)
+        if reported.words and response.status_code == 200:
+            raise EngineFailed(f"{self.title} found nothing and reports {reported.words}.")
+        status = response.status_code
+        if status in (400, 422, 429) or status >= 500:
+            raise failed_status(self.title, status, response.headers.get("Retry-After", ""))
+        raise EngineFailed(
+            f"{self.title}'s answer (status {status}) is not one of its search API: check "
+            f"{self._variable()}.",
+            is_lasting=True,
+        )
+
+    def _check_quota(self, response: httpx.Response, words: str) -> None:
+        """Raise `EngineFailed` if a refusal says that a quota is used up; `words`: its texts."""
+        status = response.status_code
+        is_used_up = status in (402, 432, 433)
+        if status in (200, 400, 403, 422, 429) and re.search(self.used_up, words, re.IGNORECASE):
+            is_used_up = True
+        wait = _quota_wait(response.headers) if status == 429 else 0.0
+        when = ""
+        if wait > _QUOTA_SECONDS:
+            is_used_up = True
+            when = f", or wait {wait / 3600:.0f} h"
+        if is_used_up and self.key:
+            raise EngineFailed(
+                f"The quota of the key for {self.title} is used up (status {status}): raise it, or "
+                f"change {self.key_name}{when}.",
+                is_lasting=True,
             )
-        elif status in (401, 403) and key:
-            reason = f"{title} rejects the key (status {status}): check {key}."
-        elif status in (401, 403):
-            reason = f"{title} refuses searches (status {status}): {self.denial}."
-        elif status in (400, 422, 429) or status >= 500:
-            raise failed_status(title, status, response.headers.get("Retry-After", ""))
-        else:
-            reason = (
-                f"{title}'s answer (status {status}) is not one of its search API: check "
-                f"{self._variable()}."
+        if is_used_up:
+            self._fail(
+                f"allows no more searches without a key (status {status}): "
+                f"set {self.key_name}{when}"
             )
-        raise EngineFailed(reason, is_lasting=True)
+
+    def _check_key(self, status: int, words: str) -> None:
+        """Raise `EngineFailed` if a refusal is about the key; `words`: its texts."""
+        if status in (401, 403) and not self.key_name:
+            self._fail(f"refuses searches (status {status}): {self.denial}")
+        is_refused = status in (401, 403)
+        if status in (200, 400, 422) and self.key_name and _KEY_REFUSED.search(words):
+            is_refused = True
+        if is_refused and self.key:
+            self._fail(f"rejects the key (status {status}): check {self.key_name}")
+        if is_refused:
+            self._fail(f"refuses searches without a key (status {status}): set {self.key_name}")
+
+    def _fail(self, words: str) -> NoReturn:
+        """Raise `EngineFailed` for a lasting failure."""
+        raise EngineFailed(f"{self.title} {words}.", is_lasting=True)
+
+    def _with_faults(self, found: list[Found], reported: Reported) -> list[Found]:
+        """Return the results, with the errors and warnings that were reported beside them."""
+        if not reported.faults:
+            return found
+        return PartialResults(
+            found, f"{self.title} found results, but also reports {reported.faults}."
+        )
 
 
 def failed_status(title: str, status: int, retry_after: str = "") -> EngineFailed:
@@ -274,6 +348,30 @@ def seconds_to_wait(retry_after: str) -> float:
     if not until.tzinfo:
         until = until.replace(tzinfo=UTC)
     return max((until - datetime.now(UTC)).total_seconds(), 0.0)
+
+
+def _quota_wait(headers: Mapping[str, str]) -> float:
+    """Return the longest wait in seconds that a refusal for too many requests asks for.
+
+    Of `X-RateLimit-Remaining: 0, 1832` and `X-RateLimit-Reset: 1, 86400`, each with an entry for
+    every period, the periods count in which nothing remains. 0 if nothing is said.
+    """
+    waits = [0.0]
+    if "Retry-After" in headers:
+        waits.append(seconds_to_wait(headers["Retry-After"]))
+    remaining = headers.get("X-RateLimit-Remaining", "").split(",")
+    resets = headers.get("X-RateLimit-Reset", "").split(",")
+    for left, reset in zip(remaining, resets, strict=False):
+        with suppress(ValueError):
+            if float(left) > 0:
+                continue
+            seconds = float(reset)
+            if seconds > _EPOCH_IN_MILLISECONDS:
+                seconds /= 1000
+            if seconds > _EPOCH:
+                seconds -= datetime.now(UTC).timestamp()
+            waits.append(seconds)
+    return max(waits)
 
 
 def connection_options(address: str) -> dict[str, Any]:

@@ -14,11 +14,13 @@ from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, Slices
 from ...core.settings.context import Context
 from ...core.settings.network import usable_proxy
 from ..engine import ANSWER_BYTES, EngineFailed, Found, without_notice
+from ..reported import reported_in
 from ._api import USER_AGENT, connection_broke_off, failed_status, unreachable
 
 _ADDRESS = "https://export.arxiv.org/api/query"
 # Query operators of arXiv, which models do not use on purpose.
 _PLAIN = str.maketrans(":-", "  ")
+_ERRORS = "arxiv.org/api/errors"
 _CHUNK_BYTES = 65_536
 
 
@@ -60,7 +62,12 @@ class Arxiv:
             raise unreachable(self.title, error) from None
         except requests.RequestException:
             raise connection_broke_off(self.title) from None
-        return [_found(document.metadata, document.page_content) for document in documents]
+        found = [_found(document.metadata, document.page_content) for document in documents]
+        # Errors come as a paper with this address.
+        if any(_ERRORS in paper.address for paper in found):
+            reported = reported_in({"error": found[0].excerpt})
+            raise EngineFailed(f"{self.title} found nothing and reports {reported.words}.")
+        return found
 
     def _papers(
         self, query: str = "", *, max_results: int, id_list: Iterable[str] = ()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
+from ..paper_standing import paper_standing
 from ._api import ApiEngine, ApiRequest, doi_address, plain_text
 
-_FIELDS = "DOI,title,abstract,issued"
+_FIELDS = "DOI,title,abstract,issued,updated-by"
 
 
 class Crossref(ApiEngine):
@@ -41,4 +42,13 @@ class Crossref(ApiEngine):
         titles = result.get("title") or ()
         title = plain_text(next(iter(titles), ""))
         abstract = plain_text(result.get("abstract"))
-        return Found(title, doi_address(result["DOI"]), abstract, date)
+        # The record of a retraction notice has `update-to` instead.
+        standing = paper_standing(result.get("updated-by"))
+        return Found(
+            title,
+            doi_address(result["DOI"]),
+            abstract,
+            date,
+            is_retracted=standing.is_retracted,
+            has_concern=standing.has_concern,
+        )

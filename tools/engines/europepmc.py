@@ -6,8 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
+from ..paper_standing import paper_standing
 from ._api import ApiEngine, ApiRequest, day_of, doi_address, plain_text
 
+_RETRACTED = "retracted publication"
+"""Publication type of a retracted paper in PubMed; that of the notice is another one."""
 _PAGE = "https://europepmc.org/article"
 # Operators of its queries (https://europepmc.org/searchsyntax), which models do not use on purpose.
 _PLAIN = str.maketrans(":()[]{}", "       ")
@@ -33,6 +36,15 @@ class EuropePMC(ApiEngine):
         """Convert a result, addressed by its DOI or else by its page at Europe PMC."""
         address = doi_address(result.get("doi")) or f"{_PAGE}/{result['source']}/{result['id']}"
         date = day_of(result.get("firstPublicationDate"))
+        kinds = str(result.get("pubTypeList")).casefold()
+        corrections = result.get("commentCorrectionList")
+        notices = corrections.get("commentCorrection") if isinstance(corrections, dict) else None
+        standing = paper_standing(notices)
         return Found(
-            plain_text(result["title"]), address, plain_text(result.get("abstractText")), date
+            plain_text(result["title"]),
+            address,
+            plain_text(result.get("abstractText")),
+            date,
+            is_retracted=standing.is_retracted or _RETRACTED in kinds,
+            has_concern=standing.has_concern,
         )

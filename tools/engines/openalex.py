@@ -7,7 +7,7 @@ from typing import Any
 from ..engine import Found
 from ._api import ApiEngine, ApiRequest, day_of, doi_address, plain_text
 
-_FIELDS = "id,doi,display_name,publication_date,abstract_inverted_index"
+_FIELDS = "id,doi,display_name,publication_date,abstract_inverted_index,is_retracted"
 # Wildcards and fuzzy search in OpenAlex's queries, which models do not use on purpose.
 _PLAIN = str.maketrans("*?~", "   ")
 
@@ -39,4 +39,5 @@ class OpenAlex(ApiEngine):
             doi_address(result.get("doi")) or result["id"],
             plain_text(" ".join(words)),
             day_of(result.get("publication_date")),
+            is_retracted=result.get("is_retracted") is True,
         )

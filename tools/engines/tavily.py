@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
 from ...core.settings.network import CONNECT_SHARE
 from ..engine import ANSWER_BYTES, EngineFailed, Found
+from ..reported import reported_in
 from ._api import (
     USER_AGENT,
     ApiEngine,
@@ -42,7 +43,8 @@ class Tavily(ApiEngine):
         async with http:
             answer = await self._answer(http, query, count)
         results = answer["results"][:_MOST_RESULTS]
-        return [self.found(result) for result in results if isinstance(result, dict)]
+        found = [self.found(result) for result in results if isinstance(result, dict)]
+        return self._with_faults(found, reported_in(answer, self.results_at))
 
     async def _answer(self, http: httpx.AsyncClient, query: str, count: int) -> dict[str, Any]:
         import httpx

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import EngineFailed, Found
+from ..engine import Found
 from ._api import ApiEngine, ApiRequest, text_of
 
 _MOST_RESULTS = 20
@@ -37,8 +37,6 @@ class Wikipedia(ApiEngine):
 
     def results(self, answer: Any) -> Any:
         """Return the articles, best first; an answer without articles lacks `query`."""
-        if "error" in answer:
-            raise EngineFailed(f"{self.title} rejected the query.")
         if "query" not in answer and answer["batchcomplete"]:
             return []
         articles: list[dict[str, Any]] = []

@@ -38,7 +38,8 @@ class Labels:
         def __getattr__(self, name: str) -> str: ...
 
     def standing(self, source: Source) -> str:
-        """Return the label for a source that is retracted or not in force; otherwise empty."""
+        """Return the label for a source that is retracted, doubted or not in force; otherwise
+        empty."""
         if source.is_retracted:
             return self.retracted
         if source.is_draft:
@@ -47,6 +48,8 @@ class Labels:
             return self.outdated
         if source.in_force_from:
             return self.to_come
+        if source.has_concern:
+            return self.concern
         return ""
 
     def origin(self, source: Source) -> str:

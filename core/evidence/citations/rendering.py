@@ -468,6 +468,7 @@ def _marks() -> re.Pattern[str]:
                 labels.draft,
                 labels.to_come,
                 labels.retracted,
+                labels.concern,
             )
         )
     marks = "|".join(sorted(map(re.escape, words)))

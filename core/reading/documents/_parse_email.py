@@ -6,6 +6,7 @@ Of alternatives, the one that says more is read.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from email import message_from_bytes
 from email.errors import MessageError
 from email.message import EmailMessage
@@ -20,8 +21,8 @@ from .records import Extract, Unreadable
 
 # Errors that the standard library raises on malformed headers.
 _MALFORMED = (MessageError, ValueError, LookupError, AttributeError, TypeError)
-
-
+_SHOWN = ("From", "To", "Cc", "Date")
+"""Headers that are shown below the subject."""
 _SUPERFLUOUS = ("text/x-amp-html", "text/enriched", "text/richtext", "text/watch-html")
 """Further forms of the same text."""
 _TABLE = re.compile(r"^\|.*\|\n\| --- \|(?: --- \|)+\n\|", re.MULTILINE)
@@ -36,30 +37,32 @@ def parse_email(data: bytes) -> Extract:
     """Return subject, date and text of an e-mail; a line below its subject has the other
     headers."""
     message = message_from_bytes(data, policy=default)
-    subject = _header(message, "Subject")
-    headers = list[str]()
-    for name in ("From", "To", "Cc", "Date"):
-        value = _header(message, name)
-        if value:
-            headers.append(f"{name}: {value}")
-    if not headers and not subject:
+    headers = {name: _header(message, name) for name in ("Subject", *_SHOWN)}
+    return email_extract(headers, message)
+
+
+def email_extract(headers: Mapping[str, str], message: EmailMessage) -> Extract:
+    """Return what is read of an e-mail with these headers, of which any may be empty; raises
+    `Unreadable` if all are."""
+    if not any(headers.values()):
         raise Unreadable("broken", "it is not an e-mail")
     attached = list[str]()
     blocks = list[str]()
-    if subject:
-        blocks.append(f"# {subject}")
-    if headers:
-        blocks.append(f"{MESSAGE_FIELDS}{'; '.join(headers)}")
+    if headers["Subject"]:
+        blocks.append(f"# {headers['Subject']}")
+    shown = [f"{name}: {headers[name]}" for name in _SHOWN if headers[name]]
+    if shown:
+        blocks.append(f"{MESSAGE_FIELDS}{'; '.join(shown)}")
     blocks += _texts(message, attached)
     if attached:
         blocks.append(f"Attached: {', '.join(attached)}")
     text = "\n\n".join(filter(None, blocks))
-    sender = parseaddr(_header(message, "From"))[1].rpartition("@")[2]
+    sender = parseaddr(headers["From"])[1].rpartition("@")[2]
     try:
-        date = parsedate_to_datetime(_header(message, "Date")).date().isoformat()
+        date = parsedate_to_datetime(headers["Date"]).date().isoformat()
     except _MALFORMED:
         date = ""
-    return Extract(subject, text, date, publisher=sender)
+    return Extract(headers["Subject"], text, date, publisher=sender)
 
 
 def _texts(part: EmailMessage, attached: list[str]) -> list[str]:

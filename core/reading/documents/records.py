@@ -21,11 +21,11 @@ any size."""
 
 DocumentKind = Literal[
     "markdown", "text", "rst", "html", "pdf", "docx", "pptx", "xlsx", "csv", "epub", "json",
-    "jsonl", "email", "notebook", "opendocument", "image", "registered",
+    "jsonl", "email", "outlook", "notebook", "opendocument", "image", "registered",
 ]  # fmt: skip
 Reason = Literal[
     "empty", "no text", "picture", "not installed", "too large", "not text", "broken", "encrypted",
-    "timed out", "unreadable", "unknown format", "crashed",
+    "timed out", "unreadable", "convertible", "unknown format", "crashed",
 ]  # fmt: skip
 Sign = Literal[
     "challenge words", "challenge script", "paywall mark", "paywall words", "script only"
@@ -45,6 +45,7 @@ _EXTENSIONS: dict[DocumentKind, str] = {
     "json": ".json",
     "jsonl": ".jsonl .ndjson",
     "email": ".eml",
+    "outlook": ".msg",
     "notebook": ".ipynb",
     "opendocument": ".odt .ods .odp",
     "image": ".png .jpg .jpeg .webp .tif .tiff",
@@ -61,11 +62,22 @@ def kinds_by_word(table: Mapping[DocumentKind, str]) -> dict[str, DocumentKind]:
 
 KINDS = kinds_by_word(_EXTENSIONS)
 """Kinds by file extension."""
+_SAVED_AS = {
+    ".doc": ".docx",
+    ".dot": ".docx",
+    ".rtf": ".docx",
+    ".wpd": ".docx",
+    ".xls": ".xlsx",
+    ".xlsb": ".xlsx",
+    ".ppt": ".pptx",
+    ".pps": ".pptx",
+}
+"""Extensions of documents that no parser reads, and in which format their program can save them."""
 _PARSERS_VERSION = 10
 """Increase with every change that may alter a file's text, title or date, so that all files are
 parsed again."""
 _LIBRARIES = (
-    "charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx",
+    "charset-normalizer", "lxml", "olefile", "onnxruntime", "openpyxl", "pypdfium2", "python-docx",
     "python-pptx", "rapidocr",
 )  # fmt: skip
 """Libraries whose versions affect the text of a file; some may not be installed."""
@@ -90,6 +102,17 @@ def kind_of_file(name: str) -> DocumentKind | None:
     if suffix.removeprefix(".") in PARSERS.entries:
         return "registered"
     return None
+
+
+def how_to_convert(name: str) -> str:
+    """Return why a document is not read and in which format to save it instead.
+
+    Empty if it can be read, or if no other format is known for it.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if suffix not in _SAVED_AS or kind_of_file(name):
+        return ""
+    return f"{suffix} files are not read: save it as {_SAVED_AS[suffix]}"
 
 
 class PageLink(NamedTuple):
@@ -143,7 +166,8 @@ class Extract(NamedTuple):
     copy_address: str = ""
     copied_on: str = ""
     is_retracted: bool = False
-    """`copy_address`, `copied_on` and `is_retracted` are explained in `records.sources.Source`."""
+    has_concern: bool = False
+    """The last four are explained in `records.sources.Source`."""
 
 
 class Unreadable(Exception):

@@ -27,7 +27,14 @@ from ._raised import footnote_marks, resolve_raised
 from ._recognition import PAGES, WEB_PAGES, Recogniser
 from ._standing import standing_of
 from .decode import TEXT_BYTES, clean_text, decode
-from .records import TEXT_CHARACTERS, DocumentKind, Extract, Unreadable, kind_of_file
+from .records import (
+    TEXT_CHARACTERS,
+    DocumentKind,
+    Extract,
+    Unreadable,
+    how_to_convert,
+    kind_of_file,
+)
 
 _MEMORY_BYTES = 1_000_000_000
 _SCAN_BYTES = 2_500_000_000
@@ -36,7 +43,9 @@ _JSON_BYTES = 20_000_000
 """Size limit of the kinds in `_WHOLE`; other texts are truncated."""
 _WHOLE: frozenset[DocumentKind] = frozenset({"json", "notebook"})
 """Kinds that are refused if they are too large, because a part of such a file cannot be parsed."""
-_BINARY: frozenset[DocumentKind] = frozenset({"pptx", "xlsx", "epub", "email", "opendocument"})
+_BINARY: frozenset[DocumentKind] = frozenset(
+    {"pptx", "xlsx", "epub", "email", "outlook", "opendocument"}
+)
 """Kinds whose parsers take only the bytes of a file."""
 _RECORDS: frozenset[DocumentKind] = frozenset({"json", "jsonl"})
 """Kinds whose text is not searched for the file's date, because each record may have a date of its
@@ -79,6 +88,9 @@ def parse(
         raise Unreadable("empty", "it is empty")
     kind = _kind_of(data, kind or kind_of_file(name))
     if kind is None:
+        advice = how_to_convert(name)
+        if advice:
+            raise Unreadable("convertible", advice)
         raise Unreadable("unknown format", "its format is not known")
     try:
         extract = _parse_kind(data, name, kind, charset, address, keeps_links, on_scan)
