@@ -23,9 +23,9 @@ from ...core.store.pages import OWNER
 from ...tools.run_engines import load_engines
 from ..embed import LeasedGraph, compile_graph
 
-_EXTRACTIVE_RUNS = 2
+_EXTRACTIVE_RUNS = 1
 """Number of a user's runs that work at the same time if the operator has set no language model. As
-they never wait for a model, more of them would only slow down those of other users."""
+they never wait for a model, more of them would not be faster, and slow down those of others."""
 
 
 class ServedGraph(LeasedGraph):

@@ -28,7 +28,7 @@ def _operator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]
 
 
 @pytest.mark.fault("R28")
-async def test_without_a_model_two_runs_of_a_user_work_at_a_time_and_others_do_not_wait() -> None:
+async def test_without_a_model_one_run_of_a_user_works_at_a_time_and_others_do_not_wait() -> None:
     working = set[str]()
     ended = list[str]()
     most_of_alice = 0
@@ -48,5 +48,5 @@ async def test_without_a_model_two_runs_of_a_user_work_at_a_time_and_others_do_n
         ended.append(thread)
 
     await asyncio.gather(*(run("alice", number) for number in range(5)), run("bob", 5))
-    assert most_of_alice == 2
+    assert most_of_alice == 1
     assert ended[-1].startswith("alice")

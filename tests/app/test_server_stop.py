@@ -29,6 +29,8 @@ from kit.server_graph import FOLDER, HOLD, NOTES
 
 pytestmark = pytest.mark.slow
 
+CAROL = "carol-has-a-third-token"
+
 HELD = "Its keeper Ada Moran"
 """Beginning of the task that is held."""
 END_SECONDS = 10.0
@@ -39,7 +41,7 @@ JSON = {"Content-Type": "application/json"}
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
-    settings = {FOLDER: str(folder), "DEEP_RESEARCH_SERVER_TOKENS": USERS}
+    settings = {FOLDER: str(folder), "DEEP_RESEARCH_SERVER_TOKENS": f"{USERS} carol:{CAROL}"}
     with Server(folder, write_config(folder), **settings) as server:
         yield server
 
@@ -75,7 +77,7 @@ class Clients:
 
     async def call(self) -> None:
         """Research by MCP."""
-        async with over_http(f"{self.server.url}/mcp", ALICE) as peer:
+        async with over_http(f"{self.server.url}/mcp", CAROL) as peer:
             calling = asyncio.create_task(peer.call("research", question=THREE_TASKS))
             await peer.has_progress.wait()
             self.begun.add("mcp")
@@ -103,7 +105,7 @@ async def test_open_requests_do_not_delay_the_end_and_runs_go_on_afterwards(
     ):
         clients = Clients(server, web)
         first = await started(client)
-        # Without a language model, two runs of a user work at a time.
+        # Without a language model, one run of a user works at a time.
         second = str((await other_client.threads.create())["thread_id"])
         opened = [
             clients.stream("GET", f"/research/runs/{first}/packets"),
@@ -130,7 +132,7 @@ async def test_open_requests_do_not_delay_the_end_and_runs_go_on_afterwards(
         await asyncio.gather(*tasks, return_exceptions=True)
     (server.folder / HOLD).unlink()
     server.start()
-    for token in (ALICE, BOB):
+    for token in (ALICE, BOB, CAROL):
         async with server.client(token) as client:
             await until(partial(are_finished, client))
     assert "Traceback" not in server.log.read_text("utf-8")
