@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ._layout import Line
+from ._lines import Line
 from ._raised import END, LOWERED, RAISED
 
 _CELL_GAP = 0.9

@@ -15,8 +15,10 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from ...evidence.text.sentences import PAGE_END, PRINTED_NUMBERS
-from ._layout import Line, in_order, rows_of, with_grid
+from ._layout import in_order
 from ._letters import grids_of, letters_of
+from ._lines import Line, rows_of
+from ._page_tables import with_grid
 from ._parse_text import first_line, informative_title, iso_date
 from ._raised import END, RAISED
 from ._recognition import SIDE, Recogniser

@@ -61,7 +61,7 @@ def kinds_by_word(table: Mapping[DocumentKind, str]) -> dict[str, DocumentKind]:
 
 KINDS = kinds_by_word(_EXTENSIONS)
 """Kinds by file extension."""
-_PARSERS_VERSION = 10
+_PARSERS_VERSION = 11
 """Increase with every change that may alter a file's text, title or date, so that all files are
 parsed again."""
 _LIBRARIES = (

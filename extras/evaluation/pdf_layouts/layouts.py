@@ -124,12 +124,13 @@ NARROW = Table(
 
 
 def paper_with_two_tables() -> bytes:
-    """A two-column paper by LaTeX with `table*` and a table in the text."""
+    """A two-column paper by LaTeX with a table across both columns and a table in the text."""
     across = rf"""
-\begin{{table*}}[t]\caption{{The five cores.}}\centering
+\twocolumn[{{\centering Table 1. The five cores.\par\medskip
 \begin{{tabular}}{{llrrrl}}\hline
 {tex_rows([ACROSS.paths])}\hline
-{tex_rows(ACROSS.rows)}\hline\end{{tabular}}\end{{table*}}"""
+{tex_rows(ACROSS.rows)}\hline\end{{tabular}}\par\bigskip}}]
+"""
     narrow = rf"""
 \begin{{center}}\begin{{tabular}}{{l@{{\hspace{{2em}}}}r@{{\hspace{{2em}}}}r}}
 {tex_rows([NARROW.paths])}\hline

@@ -1,0 +1,225 @@
+"""Divides a page at its gutters, the white strips beside running text, before tables are sought."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+from ._figures import is_figure
+from ._lines import Line, middle_of, rows_of, running_stacks
+
+_COLUMN_LINES = 4
+"""Minimum number of lines on each side of a gutter."""
+_NARROW = 0.5
+"""Minimum width of a gutter, in letter heights."""
+_MOST_GUTTERS = 30
+"""Maximum number of gutter candidates to try, starting with those crossed by the fewest lines."""
+_BAND_GAP = 0.4
+"""Minimum height of a white strip across both columns, in letter heights."""
+_FILLING = 0.75
+"""Minimum share of a column that a line alone in it must fill to belong to running text."""
+_BESIDE = 3
+"""Minimum number of consecutive lines of running text with other text beside them, for the strip
+between them to be a gutter. Beside a wrapped cell, other cells have fewer lines."""
+_UNEVEN = 1.25
+_ALIGNED = 0.8
+"""Minimum share of paragraphs that start at the same height in both columns of a table."""
+
+
+class _Band(NamedTuple):
+    """Lines between two white strips or dividers."""
+
+    lines: list[Line]
+    is_across: bool
+    """Whether it is a table that reaches across the gutter, or a line that does."""
+
+
+def blocks_in_order(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
+    """Yield the lines in groups, in reading order.
+
+    Tables and lines across a gutter separate the columns above them from those below.
+    """
+    gutter = _gutter(lines)
+    if gutter is None:
+        yield lines
+        return
+    parts = _cut_at(gutter, lines)
+    columns = list[Line]()
+    across = list[Line]()
+    for band in [*_bands(parts, gutter), _Band([], True), _Band([], False)]:
+        if band.is_across:
+            yield from _column_blocks(columns, gutter)
+            columns = []
+            across += band.lines
+            continue
+        if across and len(across) < len(parts):
+            yield from blocks_in_order(across)
+        elif across:
+            yield across
+        across = []
+        columns += band.lines
+
+
+def _column_blocks(lines: Sequence[Line], gutter: float) -> Iterator[Sequence[Line]]:
+    """Yield the groups of the column on the left of the gutter, then those of the other column."""
+    for column in _columns_beside(gutter, lines):
+        if column:
+            yield from blocks_in_order(column)
+
+
+def _cut_at(gutter: float, lines: Sequence[Line]) -> list[Line]:
+    """Split the lines that have a gap at the gutter."""
+    parts = list[Line]()
+    for line in lines:
+        parts += line.cut(gutter, gutter + 1, _NARROW)
+    return parts
+
+
+def _columns_beside(gutter: float, lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+    """Return the lines that end before the gutter, and those that start after it."""
+    left = [line for line in lines if line.right <= gutter]
+    right = [line for line in lines if line.left >= gutter]
+    return left, right
+
+
+def _gutter(lines: Sequence[Line]) -> float | None:
+    """Return the position between two columns of a page; None for a single column or a table."""
+    lefts = sorted(line.left for line in lines)
+    rights = sorted(line.right for line in lines)
+    candidates: list[tuple[int, float]] = []
+    for right in sorted(set(rights)):
+        on_left = bisect_right(rights, right)
+        on_right = len(lines) - bisect_left(lefts, right)
+        if min(on_left, on_right) >= _COLUMN_LINES:
+            candidates.append((len(lines) - on_left - on_right, right))
+    beside: float | None = None
+    for _, gutter in sorted(candidates)[:_MOST_GUTTERS]:
+        left, right_column = _columns_beside(gutter, _cut_at(gutter, lines))
+        if not any(line.is_long for line in chain(left, right_column)):
+            continue
+        on_left = running_stacks(left)
+        on_right = running_stacks(right_column)
+        if on_left and on_right:
+            if not _start_together(left, right_column):
+                return gutter
+        elif beside is None:
+            if _are_beside(on_left, left, right_column) or _are_beside(
+                on_right, right_column, left
+            ):
+                beside = gutter
+    return beside
+
+
+def _are_beside(
+    stacks: Sequence[Sequence[Line]], own: Sequence[Line], others: Sequence[Line]
+) -> bool:
+    """Whether other text stands beside consecutive lines of running text, and nothing in between."""
+    alone = {row[0] for row in rows_of(own) if len(row) == 1}
+    rows = rows_of(others)
+    tops = [min(line.top for line in row) for row in rows]
+    for stack in stacks:
+        count = 0
+        for line in stack:
+            index = bisect_left(tops, line.bottom) - 1
+            is_beside = index >= 0 and max(part.bottom for part in rows[index]) > line.top
+            count = count + 1 if is_beside and line in alone else 0
+            if count == _BESIDE:
+                return True
+    return False
+
+
+def _start_together(left: Sequence[Line], right: Sequence[Line]) -> bool:
+    """Whether paragraphs on two sides start at the same heights, as the cells of a table do."""
+    left_starts = _starts(left)
+    right_starts = _starts(right)
+    most = max(len(left_starts), len(right_starts))
+    together = 0
+    for start in left_starts:
+        if any(abs(start.middle - other.middle) < start.height / 2 for other in right_starts):
+            together += 1
+    return together >= _BESIDE and together >= _ALIGNED * most
+
+
+def _starts(column: Sequence[Line]) -> list[Line]:
+    """Return the first lines of the paragraphs of a column that white strips separate."""
+    rows = [row[0] for row in rows_of(column)]
+    steps = [below.middle - above.middle for above, below in pairwise(rows)]
+    usual = min(steps, default=0.0)
+    starts = rows[:1]
+    for row, step in zip(rows[1:], steps, strict=True):
+        if step > _UNEVEN * usual:
+            starts.append(row)
+    return starts
+
+
+def _bands(parts: Sequence[Line], gutter: float) -> Iterator[_Band]:
+    """Yield the parts of a page from top to bottom."""
+    left, right = _columns_beside(gutter, parts)
+    running = set(chain(*running_stacks(left), *running_stacks(right)))
+    beside = sorted([*left, *right], key=middle_of)
+    dividers = sorted(set(parts).difference(beside), key=middle_of)
+    width = (gutter - min(line.left for line in left), max(line.right for line in right) - gutter)
+    start = 0
+    for divider in [*dividers, None]:
+        stop = len(beside)
+        if divider is not None:
+            stop = bisect_left(beside, divider.middle, key=middle_of)
+        yield from _bands_beside(beside[start:stop], gutter, width, running)
+        start = stop
+        if divider is not None:
+            yield _Band([divider], True)
+
+
+def _bands_beside(
+    lines: Sequence[Line], gutter: float, width: tuple[float, float], running: set[Line]
+) -> Iterator[_Band]:
+    """Yield columns, and the tables across the gutter, between two lines across it."""
+    table = list[Line]()
+    table_rows = 0
+    for band in [*_between_white_strips(lines), []]:
+        rows = rows_of(band)
+        across = sum(1 for row in rows if _is_across(row, gutter, width))
+        if band and across * 2 >= len(rows) and running.isdisjoint(band):
+            table += band
+            table_rows += across
+            continue
+        if table:
+            # One row may be two headings beside each other.
+            yield _Band(table, table_rows > 1)
+        table = []
+        table_rows = 0
+        if band:
+            yield _Band(band, False)
+
+
+def _between_white_strips(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Yield the groups of lines that white strips across the page separate."""
+    band = list[Line]()
+    bottom = 0.0
+    for line in sorted(lines, key=_top_of):
+        if band and line.top > bottom + _BAND_GAP * line.height:
+            yield band
+            band = []
+        bottom = max(bottom, line.bottom) if band else line.bottom
+        band.append(line)
+    if band:
+        yield band
+
+
+def _top_of(line: Line) -> float:
+    return line.top
+
+
+def _is_across(row: Sequence[Line], gutter: float, width: tuple[float, float]) -> bool:
+    """Whether a row has cells on both sides of a gutter, none of them a line of running text."""
+    if len(row) < 3 and not any(is_figure(line.text) for line in row[1:]):
+        return False
+    for column, whole in zip(_columns_beside(gutter, row), width, strict=True):
+        if not column:
+            return False
+        line = column[0]
+        if len(column) == 1 and line.is_long and line.right - line.left > _FILLING * whole:
+            return False
+    return True

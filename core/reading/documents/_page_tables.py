@@ -1,0 +1,286 @@
+"""Finds tables among the rows of a page, and ruled tables."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, pairwise
+from statistics import median
+from typing import NamedTuple
+
+from ._figures import is_figure
+from ._lines import Line, rows_of
+from ._table_cells import Cells, Columns, cells_of, markdown_of, parts_of_row, steps_of
+
+_GAP = 1.7
+"""Maximum distance to a further line of a cell, in letter heights."""
+_ROW_GAP = 4
+"""Maximum distance between two rows of a table, in letter heights."""
+_HEAD_GAP = 2.2
+"""Maximum distance from a row of headings to the header below it, in letter heights."""
+_HEAD_STEP = 1.6
+"""The same, as a multiple of the usual distance between rows."""
+_HEAD_ROWS = 3
+"""Maximum number of rows of headings above a header."""
+_SURE_GUTTER = 2
+"""Two rows without numbers make a table only if the gap between their columns is wider than this,
+in letter heights."""
+_FILLED = 0.5
+"""Minimum share of grid cells that contain text; diagrams have fewer."""
+TABLE = "| "
+"""How a table begins."""
+
+_FIGURES = re.compile(r"(?:(?:^|\s)[^\w\s]*(?:\d[\d.,'’]*[.,'’]\d+|(?<=\()\d+)[^\w\s]*){2,}$")
+"""Consecutive numbers with a separator or in brackets; in others, a space may be a thousands
+separator."""
+_MARKER = re.compile(
+    r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]|[•▪‣◦·–—*\x7f\ue000-\uf8ff-]|\d{1,2}(?:\.\d{1,2})+\.?",
+    re.IGNORECASE,
+)
+"""A list item's marker or a heading's number."""
+
+
+class PageTable(NamedTuple):
+    """A table among the rows of a page."""
+
+    first: int
+    """Index of its first row."""
+    stop: int
+    """Index after its last row."""
+    columns: Columns
+    body: int
+    """Number of header rows, as far as positions show it."""
+
+
+def regrouped(row: list[Line]) -> list[Line]:
+    """Join a list marker with its item, and split several numbers at a line's end into cells."""
+    if len(row) == 2 and _MARKER.fullmatch(row[0].text) and not is_figure(row[1].text):
+        mark, item = row
+        row = [item._replace(left=mark.left, text=f"{mark.text} {item.text}", gaps=())]
+    parts = list[Line]()
+    for line in row:
+        rest = line
+        # A sentence does not end with two numbers.
+        figures = _FIGURES.search(line.text)
+        if figures:
+            for start, gap in line.gaps:
+                if start >= figures.start() and rest.text:
+                    *before, rest = rest.cut(*gap)
+                    parts += before
+        parts.append(rest)
+    return parts
+
+
+def tables_among(
+    rows: Sequence[list[Line]], start: int = 0, stop: int | None = None
+) -> list[PageTable]:
+    """Return the tables among rows, from top to bottom."""
+    tables = list[PageTable]()
+    stop = len(rows) if stop is None else stop
+    free = start
+    while start < stop:
+        if rows[start][0].text.startswith(TABLE):
+            tables.append(PageTable(start, start + 1, (), 0))
+            start = free = start + 1
+            continue
+        end = _end_of_table(rows[:stop], start)
+        columns = _columns(rows[start:end])
+        if len(columns) < 2:
+            start += 1
+            continue
+        header, body = _header(rows, start, end, columns)
+        first = _first_row(rows, free, header, end, columns)
+        if first > start:
+            tables += tables_among(rows, start, first)
+        tables.append(PageTable(first, end, columns, body - first))
+        start = free = end
+    return tables
+
+
+def _header(rows: Sequence[list[Line]], start: int, stop: int, columns: Columns) -> tuple[int, int]:
+    """Return the indexes of the lowest row of the header and of the first row of data.
+
+    What stands above its own header is no part of a table.
+    """
+    width = len(columns)
+    for index in range(start, stop):
+        parts = parts_of_row(rows[index], columns)
+        has_figures = any(is_figure(part.text) for part in parts[1:])
+        if has_figures and (len(parts) == width or _keeps_to(parts, columns)):
+            later = _named_row(rows, index + 1, stop, columns)
+            if len(parts) < width and later is not None:
+                return later, later + 1
+            return index, index
+        if len(parts) == width:
+            return index, index + 1
+    return start, start + 1
+
+
+def _named_row(rows: Sequence[list[Line]], start: int, stop: int, columns: Columns) -> int | None:
+    """Return the index of a row that names all columns, unless one with data in all comes first."""
+    for index in range(start, stop):
+        parts = parts_of_row(rows[index], columns)
+        if len(parts) == len(columns):
+            return None if any(is_figure(part.text) for part in parts[1:]) else index
+    return None
+
+
+def _keeps_to(parts: Sequence[Line], columns: Columns) -> bool:
+    """Whether no part of a row reaches from the first column into another one."""
+    edge = columns[1][0]
+    return not any(part.left < columns[0][1] and part.right > edge for part in parts)
+
+
+def _first_row(
+    rows: Sequence[list[Line]], free: int, header: int, stop: int, columns: Columns
+) -> int:
+    """Return the index of the topmost row of headings that belongs to a header."""
+    steps = steps_of(rows[header:stop])
+    limit = _HEAD_GAP * rows[header][0].height
+    if steps:
+        limit = max(limit, _HEAD_STEP * median(steps))
+    first = header
+    while first > max(free, header - _HEAD_ROWS):
+        parts = parts_of_row(rows[first - 1], columns)
+        step = rows[first][0].middle - rows[first - 1][0].middle
+        is_row = len(parts) > 1 or _is_heading(parts[0], columns)
+        if step > limit or not is_row or not _keeps_to(parts, columns):
+            break
+        first -= 1
+    if header - first == _HEAD_ROWS and first > free:
+        # So many rows above a header are another block of text.
+        return header
+    return first
+
+
+def _is_heading(line: Line, columns: Columns) -> bool:
+    """Whether a line alone in its row is a heading of columns and not the title of the table."""
+    first, second = columns[:2]
+    end = columns[-1][1]
+    if line.left < first[1] or line.right > end + line.height:
+        return False
+    from_title = abs(line.centre - (first[0] + end) / 2)
+    from_heading = abs(line.centre - (second[0] + end) / 2)
+    return from_heading < from_title
+
+
+def text_of_table(rows: Sequence[list[Line]], table: PageTable) -> Iterator[str]:
+    """Yield a table as Markdown."""
+    own = rows[table.first : table.stop]
+    if not table.columns:
+        yield own[0][0].text
+        return
+    yield from markdown_of(cells_of(own, table.columns, table.body))
+
+
+def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
+    """Return the index after the last row of the table that starts at `start`.
+
+    If there is no table, it is `start`.
+    """
+    if len(rows[start]) < 2:
+        return start
+    stop = start + 1
+    for index in range(start + 1, len(rows)):
+        row = rows[index]
+        above = rows[index - 1]
+        step = row[0].middle - above[0].middle
+        height = max(row[0].height, above[0].height)
+        if row[0].text.startswith(TABLE) or step > _ROW_GAP * height:
+            break
+        if len(row) > 1:
+            stop = index + 1
+        elif index - stop > 1 or sum(map(row[0].overlaps, rows[stop - 1])) > 1:
+            break
+    # Cells of the last row may have further lines, each below exactly one of them.
+    while stop < len(rows) and stop - start > 1:
+        row = rows[stop - 1]
+        line, *others = rows[stop]
+        is_near = line.middle - row[0].middle <= _GAP * row[0].height
+        is_below_one = sum(map(line.overlaps, row)) == 1
+        if others or not is_near or not is_below_one or not line.text[:1].islower():
+            break
+        stop += 1
+    return stop
+
+
+def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
+    """Return the left and right edges of a table's columns.
+
+    They are empty if the rows have no gaps at the same places.
+    """
+    most = max(map(len, rows), default=0)
+    for count in range(most, 1, -1):
+        full = [row for row in rows if len(row) >= count]
+        lines = sorted(chain.from_iterable(full))
+        columns = _spans(lines)
+        if len(columns) < count or len(full) < 2:
+            continue
+        gutters = [begin - end for (_, end), (begin, _) in pairwise(columns)]
+        # In two justified lines, gaps may align by chance.
+        if len(full) > 2 or min(gutters, default=0) > _SURE_GUTTER * full[0][0].height:
+            return columns
+        if any(is_figure(line.text) for line in lines):
+            return columns
+    return []
+
+
+def _spans(lines: Sequence[Line]) -> list[tuple[float, float]]:
+    """Return the left and right edges of groups of overlapping lines; `lines` are sorted."""
+    spans: list[tuple[float, float]] = []
+    for line in lines:
+        if spans and line.left < spans[-1][1]:
+            left, right = spans[-1]
+            spans[-1] = left, max(right, line.right)
+        else:
+            spans.append((line.left, line.right))
+    return spans
+
+
+def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[float]) -> list[Line]:
+    """Replace the lines inside a ruled table with one line that contains its Markdown.
+
+    `columns` and `rows` are the positions of its vertical and horizontal rules. If they do not
+    divide the lines into cells, the lines are returned unchanged.
+    """
+    table = Line(columns[0], rows[0], columns[-1], rows[-1])
+    inside = set[Line]()
+    for line in lines:
+        if table.top < line.middle < table.bottom and line.overlaps(table):
+            inside.add(line)
+    cells = _grid_cells(inside, columns, rows)
+    width = len(columns) - 1
+    height = len(rows) - 1
+    if len(cells) < _FILLED * width * height:
+        return list(lines)
+    for (_, column), texts in cells.items():
+        # With two numbers in a cell, the rules do not separate all columns or rows.
+        if not 0 <= column < width or sum(map(is_figure, texts)) > 1:
+            return list(lines)
+    filled = list[Cells]()
+    for row in range(height):
+        row_cells = [" ".join(cells.get((row, column), ())) for column in range(width)]
+        if any(row_cells):
+            filled.append(row_cells)
+    text = "\n\n".join(markdown_of(filled))
+    outside = [line for line in lines if line not in inside]
+    return [*outside, table._replace(bottom=table.top + 1, text=text)]
+
+
+def _grid_cells(
+    lines: Iterable[Line], columns: Sequence[float], rows: Sequence[float]
+) -> dict[tuple[int, int], list[str]]:
+    """Return the texts in each cell of a ruled table, by the indexes of its row and column."""
+    cells = defaultdict[tuple[int, int], list[str]](list)
+    for line in chain.from_iterable(rows_of(lines)):
+        parts = [line]
+        for rule in columns[1:-1]:
+            rest = parts.pop()
+            parts += rest.cut(rule - 1, rule + 1)
+        for part in parts:
+            row = bisect_right(rows, part.middle) - 1
+            column = bisect_right(columns, (part.left + part.right) / 2) - 1
+            cells[row, column].append(part.text)
+    return cells
