@@ -158,7 +158,8 @@ def _bands(parts: Sequence[Line], gutter: float) -> Iterator[_Band]:
     """Yield the parts of a page from top to bottom."""
     left, right = _columns_beside(gutter, parts)
     running = set(chain(*running_stacks(left), *running_stacks(right)))
-    beside = sorted([*left, *right], key=middle_of)
+    titles = set(_titles(parts))
+    beside = sorted([line for line in [*left, *right] if line not in titles], key=middle_of)
     dividers = sorted(set(parts).difference(beside), key=middle_of)
     width = (gutter - min(line.left for line in left), max(line.right for line in right) - gutter)
     start = 0
@@ -170,6 +171,14 @@ def _bands(parts: Sequence[Line], gutter: float) -> Iterator[_Band]:
         start = stop
         if divider is not None:
             yield _Band([divider], True)
+
+
+def _titles(parts: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines at the top of a page with nothing beside them, which are above all columns."""
+    for band in _between_white_strips(parts):
+        if len(band) > 1:
+            return
+        yield from band
 
 
 def _bands_beside(

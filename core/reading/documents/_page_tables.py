@@ -142,14 +142,15 @@ def _first_row(
     if steps:
         limit = max(limit, _HEAD_STEP * median(steps))
     first = header
-    while first > max(free, header - _HEAD_ROWS):
+    while first > max(free, header - _HEAD_ROWS - 1):
         parts = parts_of_row(rows[first - 1], columns)
         step = rows[first][0].middle - rows[first - 1][0].middle
-        is_row = len(parts) > 1 or _is_heading(parts[0], columns)
+        above = rows[first - 1]
+        is_row = len(above) > 1 or _is_heading(above[0], columns)
         if step > limit or not is_row or not _keeps_to(parts, columns):
             break
         first -= 1
-    if header - first == _HEAD_ROWS and first > free:
+    if header - first > _HEAD_ROWS:
         # So many rows above a header are another block of text.
         return header
     return first

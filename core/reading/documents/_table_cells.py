@@ -182,11 +182,11 @@ def parts_of_row(row: Sequence[Line], columns: Columns) -> list[Line]:
     """Split the lines of a row that contain several cells."""
     parts = list[Line]()
     for line in row:
-        parts += _parts_of_cells(line, columns)
+        parts += _parts_of_cells(line, columns, is_alone=len(row) == 1)
     return parts
 
 
-def _parts_of_cells(line: Line, columns: Columns) -> list[Line]:
+def _parts_of_cells(line: Line, columns: Columns, *, is_alone: bool) -> list[Line]:
     """Split a line between two columns if one of the parts is a number or starts where its column
     does.
 
@@ -200,7 +200,7 @@ def _parts_of_cells(line: Line, columns: Columns) -> list[Line]:
     rest = line
     for (_, end), (begin, _) in pairwise(spanned):
         pair = rest.cut(end - 1, begin + 1)
-        starts = abs(pair[-1].left - begin) < _STARTS * line.height
+        starts = not is_alone and abs(pair[-1].left - begin) < _STARTS * line.height
         if starts or any(part.text.isdigit() or is_figure(part.text) for part in pair):
             *before, rest = pair
             parts += before

@@ -628,7 +628,7 @@ LAYOUTS = [
     ),
     Layout("wrapped-cells", wrapped_cells, [WRAPPED], SENTENCES[:8]),
     Layout("table-in-one-of-three-columns", newsletter, [OPENING], SENTENCES[:22]),
-    Layout("annual-accounts", accounts, [ACCOUNTS], [], "31 2025 1"),
+    Layout("annual-accounts", accounts, [ACCOUNTS], [], "31 2025"),
     Layout("tables-side-by-side", tables_side_by_side, [LEFT, RIGHT], SENTENCES[10:16]),
     Layout("table-over-pages", table_over_pages, [LONG], SENTENCES[:4]),
     Layout("timetable", timetable, [TIMES], TIMES_PROSE, "4"),
