@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pdf_layouts.layouts import LAYOUTS, Layout, ProgramMissing, Table
+from pdf_layouts.variants import VARIANTS
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\s/|]+")
@@ -144,7 +145,7 @@ def measure(
     """Make, parse and score each layout."""
     scores = []
     out.mkdir(parents=True, exist_ok=True)
-    for layout in LAYOUTS:
+    for layout in [*LAYOUTS, *VARIANTS]:
         if names and layout.name not in names:
             continue
         stored = out / f"{layout.name}.pdf"
@@ -175,7 +176,7 @@ def table_of(scores: Sequence[tuple[str, Score]]) -> str:
     placed, prose = sum(s.right_sentences for _, s in scores), sum(s.sentences for _, s in scores)
     lost, new = sum(len(s.lost) for _, s in scores), sum(len(s.new) for _, s in scores)
     lines.append(
-        f"| all | {right}/{cells} = {right / cells:.1%} | {placed}/{prose} | {lost} | {new} |"
+        f"| all | {right}/{cells} = {right / max(cells, 1):.1%} | {placed}/{prose} | {lost} | {new} |"
     )
     return "\n".join(lines)
 

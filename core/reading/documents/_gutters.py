@@ -18,6 +18,8 @@ _MOST_GUTTERS = 30
 """Maximum number of gutter candidates to try, starting with those crossed by the fewest lines."""
 _BAND_GAP = 0.4
 """Minimum height of a white strip across both columns, in letter heights."""
+_FOOT_GAP = 1.5
+"""Minimum height of the white strip above a page number, in letter heights."""
 _FILLING = 0.75
 """Minimum share of a column that a line alone in it must fill to belong to running text."""
 _BESIDE = 3
@@ -158,8 +160,8 @@ def _bands(parts: Sequence[Line], gutter: float) -> Iterator[_Band]:
     """Yield the parts of a page from top to bottom."""
     left, right = _columns_beside(gutter, parts)
     running = set(chain(*running_stacks(left), *running_stacks(right)))
-    titles = set(_titles(parts))
-    beside = sorted([line for line in [*left, *right] if line not in titles], key=middle_of)
+    alone = set(_alone(parts))
+    beside = sorted([line for line in [*left, *right] if line not in alone], key=middle_of)
     dividers = sorted(set(parts).difference(beside), key=middle_of)
     width = (gutter - min(line.left for line in left), max(line.right for line in right) - gutter)
     start = 0
@@ -173,12 +175,21 @@ def _bands(parts: Sequence[Line], gutter: float) -> Iterator[_Band]:
             yield _Band([divider], True)
 
 
-def _titles(parts: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines at the top of a page with nothing beside them, which are above all columns."""
-    for band in _between_white_strips(parts):
+def _alone(parts: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines at the top and bottom of a page with nothing beside them.
+
+    They are titles above all columns, or page numbers below them.
+    """
+    bands = list(_between_white_strips(parts))
+    for band in bands:
         if len(band) > 1:
-            return
+            break
         yield from band
+    for above, band in pairwise(bands[-2:]):
+        line = band[0]
+        bottom = max(other.bottom for other in above)
+        if len(band) == 1 and line.top - bottom > _FOOT_GAP * line.height:
+            yield line
 
 
 def _bands_beside(

@@ -147,7 +147,8 @@ def _first_row(
         step = rows[first][0].middle - rows[first - 1][0].middle
         above = rows[first - 1]
         is_row = len(above) > 1 or _is_heading(above[0], columns)
-        if step > limit or not is_row or not _keeps_to(parts, columns):
+        has_figures = any(is_figure(part.text) for part in parts)
+        if step > limit or has_figures or not is_row or not _keeps_to(parts, columns):
             break
         first -= 1
     if header - first > _HEAD_ROWS:

@@ -103,10 +103,17 @@ def _equal_spans(
 
 
 def _distance(head: Line, columns: Columns, first: int, last: int) -> tuple[float, float]:
-    """Return the distance between the centres of a heading and of columns, and their width."""
+    """Return the distance between the centres of a heading and of columns, and their width.
+
+    Cells aligned on the right reach to the column before, those aligned on the left to the next one.
+    """
     left = columns[first][0]
     right = columns[last][1]
-    return abs(head.centre - (left + right) / 2), right - left
+    widest = columns[first - 1][1] if first else left
+    centres = [(left + right) / 2, (widest + right) / 2]
+    if last + 1 < len(columns):
+        centres.append((left + columns[last + 1][0]) / 2)
+    return min(abs(head.centre - centre) for centre in centres), right - left
 
 
 def _single_distance(head: Line, columns: Columns) -> float:
