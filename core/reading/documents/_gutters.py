@@ -92,10 +92,10 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     rights = sorted(line.right for line in lines)
     candidates: list[tuple[int, float]] = []
     for right in sorted(set(rights)):
-        on_left = bisect_right(rights, right)
-        on_right = len(lines) - bisect_left(lefts, right)
-        if min(on_left, on_right) >= _COLUMN_LINES:
-            candidates.append((len(lines) - on_left - on_right, right))
+        before = bisect_right(rights, right)
+        behind = len(lines) - bisect_left(lefts, right)
+        if min(before, behind) >= _COLUMN_LINES:
+            candidates.append((len(lines) - before - behind, right))
     beside: float | None = None
     for _, gutter in sorted(candidates)[:_MOST_GUTTERS]:
         left, right_column = _columns_beside(gutter, _cut_at(gutter, lines))
@@ -106,18 +106,18 @@ def _gutter(lines: Sequence[Line]) -> float | None:
         if on_left and on_right:
             if not _start_together(left, right_column):
                 return gutter
-        elif beside is None:
-            if _are_beside(on_left, left, right_column) or _are_beside(
-                on_right, right_column, left
-            ):
-                beside = gutter
+            continue
+        is_beside = _are_beside(on_left, left, right_column)
+        is_beside = is_beside or _are_beside(on_right, right_column, left)
+        if is_beside and beside is None:
+            beside = gutter
     return beside
 
 
 def _are_beside(
     stacks: Sequence[Sequence[Line]], own: Sequence[Line], others: Sequence[Line]
 ) -> bool:
-    """Whether other text stands beside consecutive lines of running text, and nothing in between."""
+    """Whether other text stands directly beside consecutive lines of running text."""
     alone = {row[0] for row in rows_of(own) if len(row) == 1}
     rows = rows_of(others)
     tops = [min(line.top for line in row) for row in rows]

@@ -9,7 +9,7 @@ from statistics import median
 
 from ._gutters import blocks_in_order
 from ._lines import Line, rows_of
-from ._page_tables import regrouped, tables_among, text_of_table
+from ._page_tables import regrouped, tables_among, text_blocks, text_of_table
 from ._table_cells import steps_of
 
 _GAP = 1.7
@@ -50,15 +50,32 @@ def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
     """Yield the tables in a block, as Markdown, and the paragraphs between them."""
     rows = list(map(regrouped, rows))
     start = 0
-    for table in tables_among(rows):
-        text = _text(rows[start : table.first])
+    tables = tables_among(rows)
+    for index, table in enumerate(tables):
+        beside = text_blocks(rows, tables, index, start)
+        first, stop = (beside or table)[:2]
+        text = _text(rows[start:first])
         if text:
             yield text
-        yield from text_of_table(rows, table)
-        start = table.stop
+        if beside:
+            yield from map(_lines_of, beside.blocks)
+        else:
+            yield from text_of_table(rows, table)
+        start = stop
     text = _text(rows[start:])
     if text:
         yield text
+
+
+def _lines_of(block: Sequence[Line]) -> str:
+    """Return the lines of an address, and labels with their values."""
+    lines = list[str]()
+    for label, *values in rows_of(block):
+        if values:
+            lines.append(f"{label.text.rstrip(' :')}: {_row_text(values)}")
+        else:
+            lines.append(label.text)
+    return "\n".join(lines)
 
 
 def _text(rows: Sequence[list[Line]]) -> str:

@@ -1,18 +1,17 @@
-"""Finds tables among the rows of a page, and ruled tables."""
+"""Finds tables among the rows of a page by their columns."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple
 
 from ._figures import is_figure
-from ._lines import Line, rows_of
-from ._table_cells import Cells, Columns, cells_of, markdown_of, parts_of_row, steps_of
+from ._lines import Line
+from ._table_cells import Columns, cells_of, markdown_of, parts_of_row, steps_of
 
 _GAP = 1.7
 """Maximum distance to a further line of a cell, in letter heights."""
@@ -27,8 +26,14 @@ _HEAD_ROWS = 3
 _SURE_GUTTER = 2
 """Two rows without numbers make a table only if the gap between their columns is wider than this,
 in letter heights."""
-_FILLED = 0.5
-"""Minimum share of grid cells that contain text; diagrams have fewer."""
+_BLOCK_ROWS = 10
+"""Maximum number of rows of addresses beside each other."""
+_BLOCK_STEP = 1.6
+"""Maximum distance between two lines of an address, in letter heights."""
+_BLOCK_GAP = 3
+"""Minimum distance between two addresses beside each other, in letter heights."""
+_PADDED = 1.25
+"""Minimum ratio of the distance between rows to the distance between lines within a cell."""
 TABLE = "| "
 """How a table begins."""
 
@@ -40,6 +45,16 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 """A list item's marker or a heading's number."""
+
+
+class TextBlocks(NamedTuple):
+    """Blocks of text beside each other, such as the addresses of an invoice."""
+
+    first: int
+    """Index of their first row."""
+    stop: int
+    """Index after their last row."""
+    blocks: Sequence[Sequence[Line]]
 
 
 class PageTable(NamedTuple):
@@ -168,6 +183,70 @@ def _is_heading(line: Line, columns: Columns) -> bool:
     return from_heading < from_title
 
 
+def text_blocks(
+    rows: Sequence[list[Line]], tables: Sequence[PageTable], index: int, free: int
+) -> TextBlocks | None:
+    """Return the blocks of text that a table is, if a table of figures is below it.
+
+    They are set apart by a wide strip, have no header, and no figures but beside labels. `free` is
+    the first row that may belong to them.
+    """
+    table = tables[index]
+    own = rows[table.first : table.stop]
+    below = tables[index + 1 :]
+    if not table.columns or len(own) > _BLOCK_ROWS:
+        return None
+    if not any(not other.columns or _figure_columns(rows, other) for other in below):
+        return None
+    height = own[0][0].height
+    gutters = [(left, right) for (_, left), (right, _) in pairwise(table.columns)]
+    widest = max(right - left for left, right in gutters)
+    is_tight = median(steps_of(own)) <= _BLOCK_STEP * height
+    if not is_tight or widest < _BLOCK_GAP * height:
+        return None
+    edges = list[float]()
+    for left, right in gutters:
+        if right - left >= max(_BLOCK_GAP * height, widest / 3):
+            edges.append((left + right) / 2)
+    for column in _figure_columns(rows, table):
+        gap = table.columns[column][0] - table.columns[column - 1][1]
+        is_labelled = column > 1 and column - 1 not in _figure_columns(rows, table)
+        if table.body or not is_labelled or gap * 2 > widest:
+            return None
+    first, stop = table.first, table.stop
+    while first > free and _continues(rows, first - 1, first, edges):
+        first -= 1
+    while stop < below[0].first and _continues(rows, stop - 1, stop, edges):
+        stop += 1
+    blocks: list[list[Line]] = [[] for _ in range(len(edges) + 1)]
+    for line in chain.from_iterable(rows[first:stop]):
+        blocks[bisect_left(edges, line.centre)].append(line)
+    return TextBlocks(first, stop, blocks)
+
+
+def _figure_columns(rows: Sequence[list[Line]], table: PageTable) -> list[int]:
+    """Return the indexes of the columns in which more than half of the cells are figures."""
+    own = rows[table.first : table.stop]
+    cells = cells_of(own, table.columns, table.body)
+    columns = list[int]()
+    for index, column in enumerate(zip(*cells, strict=True)):
+        filled = [cell for cell in column if cell]
+        figures = sum(map(is_figure, filled))
+        # The first cell may be a heading.
+        if index and figures and figures * 2 > len(filled) - 1:
+            columns.append(index)
+    return columns
+
+
+def _continues(rows: Sequence[list[Line]], above: int, below: int, edges: Sequence[float]) -> bool:
+    """Whether two rows belong to the same blocks of text, and no line reaches into two of them."""
+    step = rows[below][0].middle - rows[above][0].middle
+    for line in (*rows[above], *rows[below]):
+        if any(line.left < edge < line.right for edge in edges):
+            return False
+    return step <= _BLOCK_STEP * rows[above][0].height
+
+
 def text_of_table(rows: Sequence[list[Line]], table: PageTable) -> Iterator[str]:
     """Yield a table as Markdown."""
     own = rows[table.first : table.stop]
@@ -196,13 +275,16 @@ def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
             stop = index + 1
         elif index - stop > 1 or sum(map(row[0].overlaps, rows[stop - 1])) > 1:
             break
+    steps = steps_of(rows[start:stop])
+    close = min(steps, default=0.0) / _PADDED
     # Cells of the last row may have further lines, each below exactly one of them.
     while stop < len(rows) and stop - start > 1:
         row = rows[stop - 1]
         line, *others = rows[stop]
         is_near = line.middle - row[0].middle <= _GAP * row[0].height
         is_below_one = sum(map(line.overlaps, row)) == 1
-        if others or not is_near or not is_below_one or not line.text[:1].islower():
+        is_further = line.text[:1].islower() or line.middle - row[0].middle < close
+        if others or not is_near or not is_below_one or not is_further:
             break
         stop += 1
     return stop
@@ -239,50 +321,3 @@ def _spans(lines: Sequence[Line]) -> list[tuple[float, float]]:
         else:
             spans.append((line.left, line.right))
     return spans
-
-
-def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[float]) -> list[Line]:
-    """Replace the lines inside a ruled table with one line that contains its Markdown.
-
-    `columns` and `rows` are the positions of its vertical and horizontal rules. If they do not
-    divide the lines into cells, the lines are returned unchanged.
-    """
-    table = Line(columns[0], rows[0], columns[-1], rows[-1])
-    inside = set[Line]()
-    for line in lines:
-        if table.top < line.middle < table.bottom and line.overlaps(table):
-            inside.add(line)
-    cells = _grid_cells(inside, columns, rows)
-    width = len(columns) - 1
-    height = len(rows) - 1
-    if len(cells) < _FILLED * width * height:
-        return list(lines)
-    for (_, column), texts in cells.items():
-        # With two numbers in a cell, the rules do not separate all columns or rows.
-        if not 0 <= column < width or sum(map(is_figure, texts)) > 1:
-            return list(lines)
-    filled = list[Cells]()
-    for row in range(height):
-        row_cells = [" ".join(cells.get((row, column), ())) for column in range(width)]
-        if any(row_cells):
-            filled.append(row_cells)
-    text = "\n\n".join(markdown_of(filled))
-    outside = [line for line in lines if line not in inside]
-    return [*outside, table._replace(bottom=table.top + 1, text=text)]
-
-
-def _grid_cells(
-    lines: Iterable[Line], columns: Sequence[float], rows: Sequence[float]
-) -> dict[tuple[int, int], list[str]]:
-    """Return the texts in each cell of a ruled table, by the indexes of its row and column."""
-    cells = defaultdict[tuple[int, int], list[str]](list)
-    for line in chain.from_iterable(rows_of(lines)):
-        parts = [line]
-        for rule in columns[1:-1]:
-            rest = parts.pop()
-            parts += rest.cut(rule - 1, rule + 1)
-        for part in parts:
-            row = bisect_right(rows, part.middle) - 1
-            column = bisect_right(columns, (part.left + part.right) / 2) - 1
-            cells[row, column].append(part.text)
-    return cells

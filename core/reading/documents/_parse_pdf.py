@@ -16,12 +16,12 @@ import pypdfium2.raw as pdfium
 
 from ...evidence.text.sentences import PAGE_END, PRINTED_NUMBERS
 from ._layout import in_order
-from ._letters import grids_of, letters_of
+from ._letters import letters_of, rules_of
 from ._lines import Line, rows_of
-from ._page_tables import with_grid
 from ._parse_text import first_line, informative_title, iso_date
 from ._raised import END, RAISED
 from ._recognition import SIDE, Recogniser
+from ._ruled import grids_of, with_grid
 from .records import Extract, Unreadable
 
 if TYPE_CHECKING:
@@ -167,8 +167,8 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
             lines = _with_values(upright, list(_fields(document, page)))
             others = [*map(in_order, turned), letters.skewed]
             if upright is letters.lines[0]:
-                for columns, rows in grids_of(page):
-                    lines = with_grid(lines, columns, rows)
+                for grid in grids_of(*rules_of(page)):
+                    lines = with_grid(lines, grid)
             text = " ".join([*(line.text for line in lines), *others])
             known = len(re.findall(r"\w", text))
             is_drawn = letters.unknown > known

@@ -1,5 +1,4 @@
-"""Converts the rows of a table on a page to cells: headings over several columns, cells with several
-lines, headers."""
+"""Converts the rows of a table on a page to cells, headings over several columns to its header."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ def cells_of(rows: Sequence[Sequence[Line]], columns: Columns, body: int) -> lis
 
 
 def _heads(row: Sequence[Line], columns: Columns) -> Cells:
-    """Return the cells of a header row; a heading belongs to all columns over which it is centred."""
+    """Return the cells of a header row; a heading belongs to all columns it is centred over."""
     parts = parts_of_row(row, columns)
     stub_edge = columns[0][1]
     heads = [part for part in parts if part.left >= stub_edge]
@@ -81,19 +80,17 @@ def _head_spans(heads: Sequence[Line], columns: Columns) -> list[tuple[int, int]
 def _equal_spans(
     heads: Sequence[Line], columns: Columns, stubs: int
 ) -> list[tuple[int, int]] | None:
-    """Return spans of the same size that cover all columns but the stubs; None if there are none."""
+    """Return spans of one size that cover all columns but the stubs; None if there are none."""
     size, rest = divmod(len(columns) - stubs, len(heads))
     if rest or size < 2 or heads[0].left < columns[stubs - 1][1]:
         return None
     spans = [(stubs + size * index, stubs + size * index + size - 1) for index in range(len(heads))]
     is_lone_middle = len(heads) == 1 and size % 2 == 1
-    is_exact = True
     for head, (first, last) in zip(heads, spans, strict=True):
         distance, width = _distance(head, columns, first, last)
         if distance > _CENTRED * width:
             return None
         single = _single_distance(head, columns)
-        is_exact = is_exact and single <= _EXACT * head.height
         if is_lone_middle and single <= _EXACT * head.height:
             # A name of two lines over the middle column looks the same.
             return None
@@ -105,7 +102,7 @@ def _equal_spans(
 def _distance(head: Line, columns: Columns, first: int, last: int) -> tuple[float, float]:
     """Return the distance between the centres of a heading and of columns, and their width.
 
-    Cells aligned on the right reach to the column before, those aligned on the left to the next one.
+    Cells aligned on the right reach to the column before, others may reach to the next one.
     """
     left = columns[first][0]
     right = columns[last][1]
