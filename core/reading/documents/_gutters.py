@@ -25,6 +25,8 @@ _FILLING = 0.75
 _BESIDE = 3
 """Minimum number of consecutive lines of running text with other text beside them, for the strip
 between them to be a gutter. Beside a wrapped cell, other cells have fewer lines."""
+_CROSSED = 0.15
+"""Maximum number of lines across a gutter beside running text, as a share of that text's lines."""
 _UNEVEN = 1.25
 _ALIGNED = 0.8
 """Minimum share of paragraphs that start at the same height in both columns of a table."""
@@ -98,11 +100,14 @@ def _gutter(lines: Sequence[Line]) -> float | None:
             candidates.append((len(lines) - before - behind, right))
     beside: float | None = None
     for _, gutter in sorted(candidates)[:_MOST_GUTTERS]:
-        left, right_column = _columns_beside(gutter, _cut_at(gutter, lines))
+        parts = _cut_at(gutter, lines)
+        left, right_column = _columns_beside(gutter, parts)
         if not any(line.is_long for line in chain(left, right_column)):
             continue
         on_left = running_stacks(left)
         on_right = running_stacks(right_column)
+        if _is_crossed(gutter, parts, [*on_left, *on_right]):
+            continue
         if on_left and on_right:
             if not _start_together(left, right_column):
                 return gutter
@@ -112,6 +117,17 @@ def _gutter(lines: Sequence[Line]) -> float | None:
         if is_beside and beside is None:
             beside = gutter
     return beside
+
+
+def _is_crossed(gutter: float, parts: Sequence[Line], stacks: Sequence[Sequence[Line]]) -> bool:
+    """Whether many lines cross a gutter beside running text."""
+    middles = sorted(line.middle for line in parts if line.left < gutter < line.right)
+    running = sum(map(len, stacks))
+    crossing = 0
+    for stack in stacks:
+        first = bisect_left(middles, stack[0].middle)
+        crossing += bisect_left(middles, stack[-1].middle) - first
+    return crossing > _CROSSED * running
 
 
 def _are_beside(

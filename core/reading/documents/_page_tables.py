@@ -161,7 +161,7 @@ def _first_row(
         parts = parts_of_row(rows[first - 1], columns)
         step = rows[first][0].middle - rows[first - 1][0].middle
         above = rows[first - 1]
-        is_row = len(above) > 1 or _is_heading(above[0], columns)
+        is_row = len(parts) > 1 or _is_heading(above[0], columns)
         has_figures = any(is_figure(part.text) for part in parts)
         if step > limit or has_figures or not is_row or not _keeps_to(parts, columns):
             break

@@ -15,6 +15,8 @@ from ._table_cells import Cells, markdown_of
 
 THICK = 3.0
 """Maximum thickness of a ruled line and maximum gap between the lines of a grid, in points."""
+_SPACING = 7.0
+"""Maximum distance between the boxes of neighbouring cells, in points."""
 _FILLED = 0.5
 """Minimum share of grid cells that contain text; diagrams have fewer."""
 _MOST_CELLS = 5_000
@@ -46,7 +48,7 @@ def grids_of(vertical: Sequence[Rule], horizontal: Sequence[Rule]) -> list[Grid]
     groups = list[list[Rule]]()
     bottom = -math.inf
     for rule in sorted(vertical):
-        if not groups or rule.start > bottom + THICK:
+        if not groups or rule.start > bottom + _SPACING:
             groups.append([])
         groups[-1].append(rule)
         bottom = max(bottom, rule.end)
@@ -81,10 +83,10 @@ def _reaches(rule: Rule, left: float, right: float) -> bool:
 
 
 def _distinct(values: Iterable[float]) -> list[float]:
-    """Return the sorted values without those that are within a line's thickness of another."""
+    """Return the sorted values without those that are near another, as beside a gap of boxes."""
     distinct = list[float]()
     for value in sorted(values):
-        if not distinct or value > distinct[-1] + THICK:
+        if not distinct or value > distinct[-1] + _SPACING:
             distinct.append(value)
     return distinct
 
@@ -156,8 +158,8 @@ def _rules_at(positions: Sequence[float], rules: Sequence[Rule]) -> list[list[Ru
     """Return the ruled lines at each of these positions."""
     rules_at = list[list[Rule]]([] for _ in positions)
     for rule in rules:
-        index = bisect_right(positions, rule.at + THICK) - 1
-        if index >= 0 and rule.at - positions[index] <= THICK:
+        index = bisect_right(positions, rule.at) - 1
+        if index >= 0 and rule.at - positions[index] <= _SPACING:
             rules_at[index].append(rule)
     return rules_at
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from ._figures import is_figure
 from ._lines import Line
@@ -21,8 +21,8 @@ _CENTRED = 0.3
 their width."""
 _EXACT = 0.5
 """Maximum difference, in letter heights, between edges or centres that are aligned."""
-_STARTS = 0.15
-"""The same for a word that starts a cell."""
+_STARTS = 0.25
+"""The same for words of one line that are cells of several columns."""
 _MOST_STUBS = 3
 """Maximum number of columns with row labels."""
 _MOST_COLUMNS = 30
@@ -36,20 +36,24 @@ Columns = Sequence[tuple[float, float]]
 def cells_of(rows: Sequence[Sequence[Line]], columns: Columns, body: int) -> list[Cells]:
     """Return the cells of a table, given its columns and the index of its first row of data."""
     cell_rows = list[Cells]()
-    for index, row in enumerate(rows):
-        if index < body:
-            cell_rows.append(_heads(row, columns))
-        else:
-            cell_rows.append(_cells(row, columns))
+    for row in rows[body:]:
+        cell_rows.append(_cells(row, columns))
+    names = [""] * len(columns)
+    for row in reversed(rows[:body]):
+        names = _heads(row, columns, names)
+        cell_rows.insert(0, names)
     return _joined(rows, cell_rows)
 
 
-def _heads(row: Sequence[Line], columns: Columns) -> Cells:
-    """Return the cells of a header row; a heading belongs to all columns it is centred over."""
+def _heads(row: Sequence[Line], columns: Columns, names: Cells) -> Cells:
+    """Return the cells of a header row; a heading belongs to all columns it is centred over.
+
+    `names` are the cells of the header row below.
+    """
     parts = parts_of_row(row, columns)
     stub_edge = columns[0][1]
     heads = [part for part in parts if part.left >= stub_edge]
-    spans = _head_spans(heads, columns)
+    spans = _head_spans(heads, columns, names)
     if not spans:
         return _cells(row, columns)
     stub = " ".join(part.text for part in parts if part.left < stub_edge)
@@ -60,7 +64,7 @@ def _heads(row: Sequence[Line], columns: Columns) -> Cells:
     return cells
 
 
-def _head_spans(heads: Sequence[Line], columns: Columns) -> list[tuple[int, int]]:
+def _head_spans(heads: Sequence[Line], columns: Columns, names: Cells) -> list[tuple[int, int]]:
     """Return the first and last column of each heading of a row.
 
     Empty if none of the headings is centred over several columns.
@@ -69,12 +73,18 @@ def _head_spans(heads: Sequence[Line], columns: Columns) -> list[tuple[int, int]
         return []
     for stubs in range(1, _MOST_STUBS + 1):
         spans = _equal_spans(heads, columns, stubs)
-        if spans:
+        if spans and all(_are_distinct(names[first : last + 1]) for first, last in spans):
             return spans
-    spans = _widest_spans(heads, columns)
+    spans = _widest_spans(heads, columns, names)
     if any(first < last for first, last in spans):
         return spans
     return []
+
+
+def _are_distinct(names: Sequence[str]) -> bool:
+    """Whether the names below one heading are different, but for headings over several columns."""
+    groups = [name for name, _ in groupby(filter(None, names))]
+    return len(set(groups)) == len(groups)
 
 
 def _equal_spans(
@@ -123,13 +133,26 @@ def _single_distance(head: Line, columns: Columns) -> float:
     return min(distances)
 
 
-def _widest_spans(heads: Sequence[Line], columns: Columns) -> list[tuple[int, int]]:
+def _widest_spans(heads: Sequence[Line], columns: Columns, names: Cells) -> list[tuple[int, int]]:
     """Return the spans that cover most columns, each below the centre of its heading."""
+    count = len(columns)
+    wide = [list(_possible_spans(head, columns, names, with_odd=True)) for head in heads]
+    several = [[span for span in spans if span[0] < span[1]] for spans in wide]
+    complete = _best_spans(several)
+    if complete and sum(last - first + 1 for first, last in complete) == count - complete[0][0]:
+        return complete
+    return _best_spans(
+        [list(_possible_spans(head, columns, names, with_odd=False)) for head in heads]
+    )
+
+
+def _best_spans(choices: Sequence[Sequence[tuple[int, int, float]]]) -> list[tuple[int, int]]:
+    """Return one of the possible spans of each heading, so that they cover most columns."""
     best: dict[int, tuple[int, float, list[tuple[int, int]]]] = {0: (0, 0.0, [])}
-    for head in heads:
+    for possible in choices:
         reached: dict[int, tuple[int, float, list[tuple[int, int]]]] = {}
         for end, (covered, error, spans) in best.items():
-            for first, last, distance in _possible_spans(head, columns):
+            for first, last, distance in possible:
                 if first <= end:
                     continue
                 choice = (covered + last - first + 1, error - distance, [*spans, (first, last)])
@@ -146,19 +169,26 @@ def _coverage(choice: tuple[int, float, list[tuple[int, int]]]) -> tuple[int, fl
     return covered, error
 
 
-def _possible_spans(head: Line, columns: Columns) -> Iterator[tuple[int, int, float]]:
-    """Yield first column, last column, and distance between the centres."""
+def _possible_spans(
+    head: Line, columns: Columns, names: Cells, *, with_odd: bool
+) -> Iterator[tuple[int, int, float]]:
+    """Yield first column, last column, and distance between the centres.
+
+    Over the middle of an odd number of columns, the first line of a name looks the same.
+    """
     covered = _covered(head, columns)
     yield covered[0], covered[-1], 0.0
     single = _single_distance(head, columns)
     for first in range(1, len(columns)):
         for last in range(first + 1, len(columns)):
             is_odd = (last - first) % 2 == 0
-            if is_odd and len(covered) == 1:
-                # A name of two lines over the middle column looks the same.
+            if is_odd and len(covered) == 1 and not with_odd:
                 continue
             distance, width = _distance(head, columns, first, last)
-            if distance <= min(_CENTRED * width, max(single, _EXACT * head.height)):
+            most = max(single, _EXACT * head.height)
+            if with_odd:
+                most = width
+            if distance <= min(_CENTRED * width, most) and _are_distinct(names[first : last + 1]):
                 yield first, last, distance / width
 
 
@@ -183,37 +213,55 @@ def _covered(part: Line, columns: Columns) -> list[int]:
 
 
 def parts_of_row(row: Sequence[Line], columns: Columns) -> list[Line]:
-    """Split the lines of a row that contain several cells."""
+    """Split the lines of a row that contain several cells.
+
+    The gap between two headings or before a wide number can be as narrow as a space.
+    """
     parts = list[Line]()
     for line in row:
-        parts += _parts_of_cells(line, columns, is_alone=len(row) == 1)
+        spanned = list[tuple[float, float]]()
+        for left, right in columns:
+            if line.left < right and left < line.right:
+                spanned.append((left, right))
+        cut = _cut(line, spanned)
+        is_whole_row = len(cut) > 2 and len(cut) >= len(columns) - 1
+        if len(row) == 1 and not is_whole_row:
+            parts += _cut(line, spanned, only_figures=True)
+        elif len(cut) == len(spanned) and all(map(_is_aligned, cut, spanned)):
+            parts += cut
+        else:
+            parts += _cut(line, spanned, only_figures=True)
     return parts
 
 
-def _parts_of_cells(line: Line, columns: Columns, *, is_alone: bool) -> list[Line]:
-    """Split a line between two columns if one of the parts is a number or starts where its column
-    does.
-
-    The gap before a wide number or heading can be as narrow as a space.
-    """
-    spanned = list[tuple[float, float]]()
-    for left, right in columns:
-        if line.left < right and left < line.right:
-            spanned.append((left, right))
+def _cut(line: Line, columns: Columns, *, only_figures: bool = False) -> list[Line]:
+    """Split a line between columns, or only where one of the parts is a number."""
     parts = list[Line]()
     rest = line
-    for (_, end), (begin, _) in pairwise(spanned):
-        pair = rest.cut(end - 1, begin + 1)
-        starts = not is_alone and abs(pair[-1].left - begin) < _STARTS * line.height
-        if starts or any(part.text.isdigit() or is_figure(part.text) for part in pair):
+    for (_, end), (begin, _) in pairwise(columns):
+        gaps = [gap for _, gap in rest.gaps if gap[0] < begin + 1 and end - 1 < gap[1]]
+        if not gaps:
+            continue
+        nearest = min(gaps, key=lambda gap: abs(gap[1] - begin))
+        pair = rest.cut(*nearest)
+        has_figure = any(part.text.isdigit() or is_figure(part.text) for part in pair)
+        if has_figure or not only_figures:
             *before, rest = pair
             parts += before
     return [*parts, rest]
 
 
+def _is_aligned(part: Line, column: tuple[float, float]) -> bool:
+    """Whether an edge or the centre of a cell is that of its column."""
+    left, right = column
+    distances = (part.left - left, part.right - right, part.centre - (left + right) / 2)
+    return min(map(abs, distances)) <= _STARTS * part.height
+
+
 def _joined(rows: Sequence[Sequence[Line]], cell_rows: Sequence[Cells]) -> list[Cells]:
     """Return the cells of each row of a table, which may be printed on several lines."""
     steps = steps_of(rows)
+    distances = [_distance_between(row, below) for row, below in pairwise(rows)]
     has_figures = [any(map(is_figure, cells)) for cells in cell_rows]
     close = _PADDED * min(steps, default=0)
     # Whether the line distances show where rows start.
@@ -228,10 +276,11 @@ def _joined(rows: Sequence[Sequence[Line]], cell_rows: Sequence[Cells]) -> list[
         above = joined[-1]
         cells = cell_rows[index]
         height = rows[index][0].height
-        continues = step < 0.8 * height
+        continues = distances[index - 1] < 0.8 * height
         if step < close:
             has_figure = has_figures[index - 1] or has_figures[index]
-            continues = continues or not has_figure or _is_partial(cells, above)
+            is_partial = _is_partial(cells, above) or _is_partial(above, cells)
+            continues = continues or not has_figure or is_partial
         first = next(filter(None, cells), " ")
         if first[0].islower() and step < _GAP * height and not has_figures[index]:
             continues = True
@@ -241,6 +290,15 @@ def _joined(rows: Sequence[Sequence[Line]], cell_rows: Sequence[Cells]) -> list[
         else:
             joined.append(cells)
     return joined
+
+
+def _distance_between(row: Sequence[Line], below: Sequence[Line]) -> float:
+    """Return the distance between the nearest lines of two rows.
+
+    A cell of two lines may have its first one in the row of cells that are centred beside it.
+    """
+    lowest = max(line.middle for line in row)
+    return min(line.middle for line in below) - lowest
 
 
 def _is_partial(cells: Cells, above: Cells) -> bool:
