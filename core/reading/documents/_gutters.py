@@ -27,6 +27,8 @@ _BESIDE = 3
 between them to be a gutter. Beside a wrapped cell, other cells have fewer lines."""
 _CROSSED = 0.15
 """Maximum number of lines across a gutter beside running text, as a share of that text's lines."""
+_EDGE = 0.5
+"""Minimum share of the rows on one side of a gutter that begin or end at the same position."""
 _UNEVEN = 1.25
 _ALIGNED = 0.8
 """Minimum share of paragraphs that start at the same height in both columns of a table."""
@@ -108,6 +110,8 @@ def _gutter(lines: Sequence[Line]) -> float | None:
         on_right = running_stacks(right_column)
         if _is_crossed(gutter, parts, [*on_left, *on_right]):
             continue
+        if not _has_edge(left, right_column):
+            continue
         if on_left and on_right:
             if not _start_together(left, right_column):
                 return gutter
@@ -128,6 +132,27 @@ def _is_crossed(gutter: float, parts: Sequence[Line], stacks: Sequence[Sequence[
         first = bisect_left(middles, stack[0].middle)
         crossing += bisect_left(middles, stack[-1].middle) - first
     return crossing > _CROSSED * running
+
+
+def _has_edge(left: Sequence[Line], right: Sequence[Line]) -> bool:
+    """Whether lines are aligned on a side of a gutter; gaps within justified lines are not."""
+    starts = [row[0] for row in rows_of(right)]
+    ends = [max(row, key=_right_of) for row in rows_of(left)]
+    begin = _aligned_share([line.left for line in starts], starts[0].height)
+    return max(begin, _aligned_share([line.right for line in ends], ends[0].height)) >= _EDGE
+
+
+def _aligned_share(positions: Sequence[float], height: float) -> float:
+    """Return the largest share of positions that are within half a letter height."""
+    ordered = sorted(positions)
+    most = 0
+    for index, position in enumerate(ordered):
+        most = max(most, bisect_right(ordered, position + height / 2) - index)
+    return most / len(ordered)
+
+
+def _right_of(line: Line) -> float:
+    return line.right
 
 
 def _are_beside(

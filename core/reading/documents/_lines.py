@@ -102,16 +102,35 @@ def running_stacks(lines: Iterable[Line]) -> list[list[Line]]:
     """
     running = list[list[Line]]()
     for stack in _stacks(lines):
-        if len(stack) < _RUNNING_LINES:
-            continue
-        edge = max(line.right for line in stack)
-        full = 0
-        for line, following in pairwise(stack):
-            if line.is_long and line.right + _first_word(following) > edge:
-                full += 1
-        if full >= _RUNNING_LINES - 1 and full >= _FULL * (len(stack) - 1) and _has_words(stack):
-            running.append(stack)
+        running += filter(_is_running, _segments(stack))
     return running
+
+
+def _segments(stack: Sequence[Line]) -> list[list[Line]]:
+    """Split a stack between two lines that the next word would have fitted on."""
+    edge = max(line.right for line in stack)
+    segments: list[list[Line]] = [[]]
+    was_full = True
+    for line, following in zip(stack, [*stack[1:], None], strict=True):
+        is_full = following is None or _is_full(line, following, edge)
+        if not was_full and not is_full:
+            segments.append([])
+        segments[-1].append(line)
+        was_full = is_full
+    return segments
+
+
+def _is_running(segment: Sequence[Line]) -> bool:
+    if len(segment) < _RUNNING_LINES or not _has_words(segment):
+        return False
+    edge = max(line.right for line in segment)
+    full = sum(1 for line, below in pairwise(segment) if _is_full(line, below, edge))
+    return full >= _RUNNING_LINES - 1 and full >= _FULL * (len(segment) - 1)
+
+
+def _is_full(line: Line, below: Line, edge: float) -> bool:
+    """Whether a line is long, and the first word of the next one would not have fitted on it."""
+    return line.is_long and line.right + _first_word(below) > edge
 
 
 def _has_words(stack: Sequence[Line]) -> bool:

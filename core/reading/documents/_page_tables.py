@@ -174,13 +174,12 @@ def _first_row(
 
 def _is_heading(line: Line, columns: Columns) -> bool:
     """Whether a line alone in its row is a heading of columns and not the title of the table."""
-    first, second = columns[:2]
+    (_, stub_end), (begin, _) = columns[:2]
     end = columns[-1][1]
-    if line.left < first[1] or line.right > end + line.height:
+    if line.left < stub_end or line.right > end + line.height:
         return False
-    from_title = abs(line.centre - (first[0] + end) / 2)
-    from_heading = abs(line.centre - (second[0] + end) / 2)
-    return from_heading < from_title
+    distances = (line.centre - (begin + end) / 2, line.centre - (stub_end + end) / 2)
+    return min(map(abs, distances)) <= line.height / 2
 
 
 def text_blocks(

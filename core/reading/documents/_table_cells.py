@@ -224,10 +224,8 @@ def parts_of_row(row: Sequence[Line], columns: Columns) -> list[Line]:
             if line.left < right and left < line.right:
                 spanned.append((left, right))
         cut = _cut(line, spanned)
-        is_whole_row = len(cut) > 2 and len(cut) >= len(columns) - 1
-        if len(row) == 1 and not is_whole_row:
-            parts += _cut(line, spanned, only_figures=True)
-        elif len(cut) == len(spanned) and all(map(_is_aligned, cut, spanned)):
+        is_whole = len(row) > 1 or len(cut) > 3 or len(cut) == len(columns)
+        if is_whole and len(cut) == len(spanned) and _are_aligned(cut, spanned):
             parts += cut
         else:
             parts += _cut(line, spanned, only_figures=True)
@@ -251,11 +249,16 @@ def _cut(line: Line, columns: Columns, *, only_figures: bool = False) -> list[Li
     return [*parts, rest]
 
 
-def _is_aligned(part: Line, column: tuple[float, float]) -> bool:
-    """Whether an edge or the centre of a cell is that of its column."""
-    left, right = column
-    distances = (part.left - left, part.right - right, part.centre - (left + right) / 2)
-    return min(map(abs, distances)) <= _STARTS * part.height
+def _are_aligned(parts: Sequence[Line], columns: Columns) -> bool:
+    """Whether cells are aligned with their columns, all but the first one in the same way."""
+    own = list(zip(parts, columns, strict=True))
+    shared = {0, 1, 2}
+    for part, (left, right) in own[1:]:
+        distances = (part.left - left, part.right - right, part.centre - (left + right) / 2)
+        for kind, distance in enumerate(distances):
+            if abs(distance) > _STARTS * part.height:
+                shared.discard(kind)
+    return bool(shared)
 
 
 def _joined(rows: Sequence[Sequence[Line]], cell_rows: Sequence[Cells]) -> list[Cells]:
