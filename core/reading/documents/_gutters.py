@@ -27,8 +27,12 @@ _BESIDE = 3
 between them to be a gutter. Beside a wrapped cell, other cells have fewer lines."""
 _CROSSED = 0.15
 """Maximum number of lines across a gutter beside running text, as a share of that text's lines."""
-_EDGE = 0.5
-"""Minimum share of the rows on one side of a gutter that begin or end at the same position."""
+_APART = 0.75
+"""Minimum width of a gutter beside text that is not running, in letter heights."""
+_EDGE = 0.6
+"""Minimum share of the rows beside a gutter that begin or end at the same position."""
+_NEAR = 0.25
+"""Maximum distance between aligned positions, in letter heights."""
 _UNEVEN = 1.25
 _ALIGNED = 0.8
 """Minimum share of paragraphs that start at the same height in both columns of a table."""
@@ -110,16 +114,16 @@ def _gutter(lines: Sequence[Line]) -> float | None:
         on_right = running_stacks(right_column)
         if _is_crossed(gutter, parts, [*on_left, *on_right]):
             continue
-        if not _has_edge(left, right_column):
-            continue
+        running = {*chain(*on_left, *on_right)}
         if on_left and on_right:
-            if not _start_together(left, right_column):
+            is_even = _has_edge(gutter, [*left, *right_column], running)
+            if is_even and not _start_together(left, right_column):
                 return gutter
-            continue
-        is_beside = _are_beside(on_left, left, right_column)
-        is_beside = is_beside or _are_beside(on_right, right_column, left)
-        if is_beside and beside is None:
-            beside = gutter
+        elif beside is None:
+            if _are_beside(on_left, left, right_column):
+                beside = gutter
+            if _are_beside(on_right, right_column, left):
+                beside = gutter
     return beside
 
 
@@ -134,43 +138,57 @@ def _is_crossed(gutter: float, parts: Sequence[Line], stacks: Sequence[Sequence[
     return crossing > _CROSSED * running
 
 
-def _has_edge(left: Sequence[Line], right: Sequence[Line]) -> bool:
-    """Whether lines are aligned on a side of a gutter; gaps within justified lines are not."""
-    starts = [row[0] for row in rows_of(right)]
-    ends = [max(row, key=_right_of) for row in rows_of(left)]
-    begin = _aligned_share([line.left for line in starts], starts[0].height)
-    return max(begin, _aligned_share([line.right for line in ends], ends[0].height)) >= _EDGE
+def _has_edge(gutter: float, lines: Sequence[Line], running: set[Line]) -> bool:
+    """Whether lines beside running text are aligned at a gutter, as gaps within lines are not."""
+    starts = list[float]()
+    ends = list[float]()
+    for row in rows_of(lines):
+        left, right = _columns_beside(gutter, row)
+        if left and right and not running.isdisjoint(row):
+            starts.append(right[0].left)
+            ends.append(max(line.right for line in left))
+    if len(starts) < _BESIDE:
+        return True
+    near = _NEAR * lines[0].height
+    return max(_aligned(starts, near), _aligned(ends, near)) >= _EDGE * len(starts)
 
 
-def _aligned_share(positions: Sequence[float], height: float) -> float:
-    """Return the largest share of positions that are within half a letter height."""
+def _aligned(positions: Sequence[float], near: float) -> int:
+    """Return the largest number of positions that are near each other."""
     ordered = sorted(positions)
     most = 0
     for index, position in enumerate(ordered):
-        most = max(most, bisect_right(ordered, position + height / 2) - index)
-    return most / len(ordered)
-
-
-def _right_of(line: Line) -> float:
-    return line.right
+        most = max(most, bisect_right(ordered, position + near) - index)
+    return most
 
 
 def _are_beside(
     stacks: Sequence[Sequence[Line]], own: Sequence[Line], others: Sequence[Line]
 ) -> bool:
     """Whether other text stands directly beside consecutive lines of running text."""
-    alone = {row[0] for row in rows_of(own) if len(row) == 1}
-    rows = rows_of(others)
-    tops = [min(line.top for line in row) for row in rows]
     for stack in stacks:
         count = 0
         for line in stack:
-            index = bisect_left(tops, line.bottom) - 1
-            is_beside = index >= 0 and max(part.bottom for part in rows[index]) > line.top
-            count = count + 1 if is_beside and line in alone else 0
+            is_last = not any(_is_between(line, other, others[0]) for other in own)
+            distances = [
+                max(other.left - line.right, line.left - other.right)
+                for other in others
+                if other.top < line.bottom and line.top < other.bottom
+            ]
+            is_beside = is_last and min(distances, default=0.0) > _APART * line.height
+            count = count + 1 if is_beside else 0
             if count == _BESIDE:
                 return True
     return False
+
+
+def _is_between(line: Line, other: Line, beyond: Line) -> bool:
+    """Whether another line stands between a line and the other side of the gutter."""
+    if not other.top < line.middle < other.bottom:
+        return False
+    if beyond.left > line.right:
+        return other.left >= line.right
+    return other.right <= line.left
 
 
 def _start_together(left: Sequence[Line], right: Sequence[Line]) -> bool:

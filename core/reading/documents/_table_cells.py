@@ -224,7 +224,7 @@ def parts_of_row(row: Sequence[Line], columns: Columns) -> list[Line]:
             if line.left < right and left < line.right:
                 spanned.append((left, right))
         cut = _cut(line, spanned)
-        is_whole = len(row) > 1 or len(cut) > 3 or len(cut) == len(columns)
+        is_whole = len(row) > 1 or (len(cut) > 2 and len(cut) == len(columns))
         if is_whole and len(cut) == len(spanned) and _are_aligned(cut, spanned):
             parts += cut
         else:
