@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 
 from ._gutters import blocks_in_order
-from ._lines import Line, rows_of
+from ._lines import Line, Rule, rows_of
 from ._page_tables import regrouped, tables_among, text_blocks, text_of_table
 from ._table_cells import steps_of
 
@@ -33,11 +33,14 @@ _LIGATURES = str.maketrans(
 )
 
 
-def in_order(lines: Sequence[Line]) -> str:
-    """Return the text of the lines in reading order, as paragraphs and Markdown tables."""
+def in_order(lines: Sequence[Line], rules: Sequence[Rule] = ()) -> str:
+    """Return the text of the lines in reading order, as paragraphs and Markdown tables.
+
+    `rules` are the horizontal ruled lines of the page.
+    """
     blocks = list[str]()
     for block in blocks_in_order(lines):
-        parts = _parts(rows_of(block))
+        parts = _parts(rows_of(block), rules)
         blocks.append("\n\n".join(parts))
     text = "\f".join(blocks)
     # Text that starts with a lower-case letter continues the previous column or a widely spaced
@@ -46,11 +49,11 @@ def in_order(lines: Sequence[Line]) -> str:
     return re.sub(r"(?<=[\w,])\f(?=[a-zß-ÿ])", " ", text).replace("\f", "\n\n")
 
 
-def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
+def _parts(rows: Sequence[list[Line]], rules: Sequence[Rule]) -> Iterator[str]:
     """Yield the tables in a block, as Markdown, and the paragraphs between them."""
     rows = list(map(regrouped, rows))
     start = 0
-    tables = tables_among(rows)
+    tables = tables_among(rows, rules)
     for index, table in enumerate(tables):
         beside = text_blocks(rows, tables, index, start)
         first, stop = (beside or table)[:2]
@@ -60,7 +63,7 @@ def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
         if beside:
             yield from map(_lines_of, beside.blocks)
         else:
-            yield from text_of_table(rows, table)
+            yield from text_of_table(rows, rules, table)
         start = stop
     text = _text(rows[start:])
     if text:

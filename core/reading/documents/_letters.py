@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ._lines import Line
+from ._lines import Line, Rule
 from ._raised import END, LOWERED, RAISED
-from ._ruled import THICK, Rule
+from ._ruled import THICK
 
 _CELL_GAP = 0.9
 """Minimum gap, in letter heights, between two cells on the same line."""

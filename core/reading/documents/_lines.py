@@ -1,4 +1,4 @@
-"""Positioned lines of text of a page, their rows, and which of them are running text."""
+"""Positioned and ruled lines of a page, rows of lines, and which lines are running text."""
 
 from __future__ import annotations
 
@@ -76,6 +76,15 @@ class Line(NamedTuple):
     def overlaps(self, other: Line) -> bool:
         """Whether the two lines overlap horizontally."""
         return self.left < other.right and other.left < self.right
+
+
+class Rule(NamedTuple):
+    """A vertical or horizontal ruled line; vertical positions grow downwards."""
+
+    start: float
+    end: float
+    at: float
+    """Its x if it is vertical, its y if it is horizontal."""
 
 
 def rows_of(lines: Iterable[Line]) -> list[list[Line]]:

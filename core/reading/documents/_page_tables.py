@@ -10,8 +10,9 @@ from statistics import median
 from typing import NamedTuple
 
 from ._figures import is_figure
-from ._lines import Line
-from ._table_cells import Columns, cells_of, markdown_of, parts_of_row, steps_of
+from ._headings import Columns
+from ._lines import Line, Rule
+from ._table_cells import cells_of, markdown_of, parts_of_row, rules_between, steps_of
 
 _GAP = 1.7
 """Maximum distance to a further line of a cell, in letter heights."""
@@ -89,9 +90,15 @@ def regrouped(row: list[Line]) -> list[Line]:
 
 
 def tables_among(
-    rows: Sequence[list[Line]], start: int = 0, stop: int | None = None
+    rows: Sequence[list[Line]],
+    rules: Sequence[Rule],
+    start: int = 0,
+    stop: int | None = None,
 ) -> list[PageTable]:
-    """Return the tables among rows, from top to bottom."""
+    """Return the tables among rows, from top to bottom.
+
+    `rules` are the horizontal ruled lines of the page.
+    """
     tables = list[PageTable]()
     stop = len(rows) if stop is None else stop
     free = start
@@ -106,9 +113,9 @@ def tables_among(
             start += 1
             continue
         header, body = _header(rows, start, end, columns)
-        first = _first_row(rows, free, header, end, columns)
+        first = _first_row(rows, rules, free, header, end, columns)
         if first > start:
-            tables += tables_among(rows, start, first)
+            tables += tables_among(rows, rules, start, first)
         tables.append(PageTable(first, end, columns, body - first))
         start = free = end
     return tables
@@ -149,7 +156,12 @@ def _keeps_to(parts: Sequence[Line], columns: Columns) -> bool:
 
 
 def _first_row(
-    rows: Sequence[list[Line]], free: int, header: int, stop: int, columns: Columns
+    rows: Sequence[list[Line]],
+    rules: Sequence[Rule],
+    free: int,
+    header: int,
+    stop: int,
+    columns: Columns,
 ) -> int:
     """Return the index of the topmost row of headings that belongs to a header."""
     steps = steps_of(rows[header:stop])
@@ -161,7 +173,10 @@ def _first_row(
         parts = parts_of_row(rows[first - 1], columns)
         step = rows[first][0].middle - rows[first - 1][0].middle
         above = rows[first - 1]
-        is_row = len(parts) > 1 or _is_heading(above[0], columns)
+        is_row = len(parts) > 1
+        if not is_row:
+            below = rules_between(rules, above, rows[first])
+            is_row = _is_heading(above[0], columns, below)
         has_figures = any(is_figure(part.text) for part in parts)
         if step > limit or has_figures or not is_row or not _keeps_to(parts, columns):
             break
@@ -172,12 +187,19 @@ def _first_row(
     return first
 
 
-def _is_heading(line: Line, columns: Columns) -> bool:
-    """Whether a line alone in its row is a heading of columns and not the title of the table."""
+def _is_heading(line: Line, columns: Columns, below: Sequence[Rule]) -> bool:
+    """Whether a line alone in its row is a heading of columns and not the title of the table.
+
+    `below` are the ruled lines between it and the header; one below a title spans all columns.
+    """
     (_, stub_end), (begin, _) = columns[:2]
     end = columns[-1][1]
     if line.left < stub_end or line.right > end + line.height:
         return False
+    if any(rule.start < stub_end and rule.end > begin for rule in below):
+        return False
+    if any(rule.start < line.centre < rule.end for rule in below):
+        return True
     distances = (line.centre - (begin + end) / 2, line.centre - (stub_end + end) / 2)
     return min(map(abs, distances)) <= line.height / 2
 
@@ -226,7 +248,7 @@ def text_blocks(
 def _figure_columns(rows: Sequence[list[Line]], table: PageTable) -> list[int]:
     """Return the indexes of the columns in which more than half of the cells are figures."""
     own = rows[table.first : table.stop]
-    cells = cells_of(own, table.columns, table.body)
+    cells = cells_of(own, table.columns, table.body, ())
     columns = list[int]()
     for index, column in enumerate(zip(*cells, strict=True)):
         filled = [cell for cell in column if cell]
@@ -246,13 +268,15 @@ def _continues(rows: Sequence[list[Line]], above: int, below: int, edges: Sequen
     return step <= _BLOCK_STEP * rows[above][0].height
 
 
-def text_of_table(rows: Sequence[list[Line]], table: PageTable) -> Iterator[str]:
+def text_of_table(
+    rows: Sequence[list[Line]], rules: Sequence[Rule], table: PageTable
+) -> Iterator[str]:
     """Yield a table as Markdown."""
     own = rows[table.first : table.stop]
     if not table.columns:
         yield own[0][0].text
         return
-    yield from markdown_of(cells_of(own, table.columns, table.body))
+    yield from markdown_of(cells_of(own, table.columns, table.body, rules))
 
 
 def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:

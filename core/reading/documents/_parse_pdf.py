@@ -17,7 +17,7 @@ import pypdfium2.raw as pdfium
 from ...evidence.text.sentences import PAGE_END, PRINTED_NUMBERS
 from ._layout import in_order
 from ._letters import letters_of, rules_of
-from ._lines import Line, rows_of
+from ._lines import Line, Rule, rows_of
 from ._parse_text import first_line, informative_title, iso_date
 from ._raised import END, RAISED
 from ._recognition import SIDE, Recogniser
@@ -85,6 +85,8 @@ class _Page(NamedTuple):
     lines: Sequence[Line] = ()
     margin: Sequence[_Margin] = ()
     """Those of `lines` that may be headers, footers or page numbers."""
+    rules: Sequence[Rule] = ()
+    """Horizontal ruled lines."""
     others: Sequence[str] = ()
     """Rotated, skewed or recognised text."""
 
@@ -139,7 +141,7 @@ def _texts_and_labels(
             others = [other for other in near if other is not page]
             headers, lines, printed = _without_margin(page, others, seen)
             # At the end of a page, headers would split a sentence that continues on the next one.
-            parts = [*headers, in_order(lines), *page.others]
+            parts = [*headers, in_order(lines, page.rules), *page.others]
             texts.append("\n\n".join(filter(None, parts)))
             labels.append(document.get_page_label(page.number - 1) or printed)
     return texts, labels
@@ -166,8 +168,10 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
             upright, *turned = sorted(letters.lines, key=len, reverse=True)
             lines = _with_values(upright, list(_fields(document, page)))
             others = [*map(in_order, turned), letters.skewed]
+            rules = list[Rule]()
             if upright is letters.lines[0]:
-                for grid in grids_of(*rules_of(page)):
+                vertical, rules = rules_of(page)
+                for grid in grids_of(vertical, rules):
                     lines = with_grid(lines, grid)
             text = " ".join([*(line.text for line in lines), *others])
             known = len(re.findall(r"\w", text))
@@ -184,7 +188,7 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
             raise Unreadable("broken", "it is a broken PDF file") from error
         recogniser.add_missed(number, "it is broken")
         return _Page(number)
-    return _Page(number, lines, list(_margin(lines)), others)
+    return _Page(number, lines, list(_margin(lines)), rules, others)
 
 
 def _recognised(

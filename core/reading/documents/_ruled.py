@@ -10,7 +10,7 @@ from itertools import chain, pairwise, product
 from typing import NamedTuple
 
 from ._figures import is_figure
-from ._lines import Line, rows_of
+from ._lines import Line, Rule, rows_of
 from ._table_cells import Cells, markdown_of
 
 THICK = 3.0
@@ -21,15 +21,6 @@ _FILLED = 0.5
 """Minimum share of grid cells that contain text; diagrams have fewer."""
 _MOST_CELLS = 5_000
 """Maximum number of cells of a grid; drawings have more."""
-
-
-class Rule(NamedTuple):
-    """A vertical or horizontal ruled line; vertical positions grow downwards."""
-
-    start: float
-    end: float
-    at: float
-    """Its x if it is vertical, its y if it is horizontal."""
 
 
 class Grid(NamedTuple):

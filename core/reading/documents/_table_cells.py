@@ -3,216 +3,110 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from ._figures import is_figure
-from ._lines import Line
+from ._headings import Columns, Header, covered_columns, head_spans
+from ._lines import Line, Rule
 from ._tables import joined_names, table_of
 
 _GAP = 1.7
 """Maximum ratio of the distance to the next line of a cell to the letter height."""
 _PADDED = 1.25
 """Minimum ratio of the distance between rows to the distance between lines within a cell."""
-_COVERED = 0.8
-"""Minimum share of a column that a spanning cell must cover to count as part of it."""
 _HEADER_ROWS = 4
-_CENTRED = 0.3
-"""Maximum distance between the centres of a heading and of the columns that it spans, as a share of
-their width."""
-_EXACT = 0.5
-"""Maximum difference, in letter heights, between edges or centres that are aligned."""
 _STARTS = 0.25
-"""The same for words of one line that are cells of several columns."""
-_MOST_STUBS = 3
-"""Maximum number of columns with row labels."""
-_MOST_COLUMNS = 30
-"""Maximum number of columns of a table with headings over several columns."""
+"""Maximum difference, in letter heights, between the edges or centres of cells of a column."""
+
+_TOUCHING = 1.0
+"""Maximum distance between ruled lines that are drawn cell by cell, in points."""
 
 Cells = list[str]
-Columns = Sequence[tuple[float, float]]
-"""Left and right edges of a table's columns."""
 
 
-def cells_of(rows: Sequence[Sequence[Line]], columns: Columns, body: int) -> list[Cells]:
-    """Return the cells of a table, given its columns and the index of its first row of data."""
+def cells_of(
+    rows: Sequence[Sequence[Line]], columns: Columns, body: int, rules: Sequence[Rule]
+) -> list[Cells]:
+    """Return the cells of a table, given its columns and the index of its first row of data.
+
+    `rules` are the horizontal ruled lines of the page.
+    """
     cell_rows = list[Cells]()
     for row in rows[body:]:
         cell_rows.append(_cells(row, columns))
+    stubs = _stubs(cell_rows)
     names = [""] * len(columns)
-    for row in reversed(rows[:body]):
-        names = _heads(row, columns, names)
+    for index in range(body - 1, -1, -1):
+        below = list[Rule]()
+        if index + 1 < len(rows):
+            below = rules_between(rules, rows[index], rows[index + 1])
+        is_lowest = index == body - 1
+        header = Header(columns, stubs, names, below)
+        names = _heads(rows[index], header, is_lowest=is_lowest)
         cell_rows.insert(0, names)
     return _joined(rows, cell_rows)
 
 
-def _heads(row: Sequence[Line], columns: Columns, names: Cells) -> Cells:
-    """Return the cells of a header row; a heading belongs to all columns it is centred over.
+def rules_between(rules: Sequence[Rule], row: Sequence[Line], below: Sequence[Line]) -> list[Rule]:
+    """Return the horizontal ruled lines between two rows, those that touch as one."""
+    top, bottom = row[0].middle, below[0].middle
+    joined = list[Rule]()
+    for rule in sorted(rule for rule in rules if top < rule.at < bottom):
+        if joined and rule.start <= joined[-1].end + _TOUCHING:
+            last = joined.pop()
+            rule = last._replace(end=max(last.end, rule.end))
+        joined.append(rule)
+    return joined
 
-    `names` are the cells of the header row below.
-    """
+
+def _stubs(cell_rows: Sequence[Cells]) -> int:
+    """Return the number of columns before the first one in which most cells are figures."""
+    for index, column in enumerate(zip(*cell_rows, strict=True)):
+        filled = [cell for cell in column if cell]
+        if index and sum(map(is_figure, filled)) * 2 > len(filled):
+            return index
+    return 1
+
+
+def _heads(row: Sequence[Line], header: Header, *, is_lowest: bool) -> Cells:
+    """Return the cells of a header row; a heading belongs to all columns it is centred over."""
+    columns = header.columns
     parts = parts_of_row(row, columns)
-    stub_edge = columns[0][1]
+    if not is_lowest:
+        whole = parts_of_row(row, columns, only_figures=True)
+        cells = _spanning_cells(whole, header)
+        if cells:
+            return cells
+    return _spanning_cells(parts, header) or _cells(row, columns)
+
+
+def _spanning_cells(parts: Sequence[Line], header: Header) -> Cells:
+    """Return the cells of a header row with headings over several columns; else an empty list."""
+    stub_edge = header.columns[0][1]
     heads = [part for part in parts if part.left >= stub_edge]
-    spans = _head_spans(heads, columns, names)
+    spans = head_spans(heads, header)
     if not spans:
-        return _cells(row, columns)
+        return []
     stub = " ".join(part.text for part in parts if part.left < stub_edge)
-    cells = [stub, *[""] * (len(columns) - 1)]
+    cells = [stub, *[""] * (len(header.columns) - 1)]
     for head, (first, last) in zip(heads, spans, strict=True):
         for column in range(first, last + 1):
             cells[column] = f"{cells[column]} {head.text}".strip()
     return cells
 
 
-def _head_spans(heads: Sequence[Line], columns: Columns, names: Cells) -> list[tuple[int, int]]:
-    """Return the first and last column of each heading of a row.
-
-    Empty if none of the headings is centred over several columns.
-    """
-    if not heads or len(heads) >= len(columns) - 1 or len(columns) > _MOST_COLUMNS:
-        return []
-    for stubs in range(1, _MOST_STUBS + 1):
-        spans = _equal_spans(heads, columns, stubs)
-        if spans and all(_are_distinct(names[first : last + 1]) for first, last in spans):
-            return spans
-    spans = _widest_spans(heads, columns, names)
-    if any(first < last for first, last in spans):
-        return spans
-    return []
-
-
-def _are_distinct(names: Sequence[str]) -> bool:
-    """Whether the names below one heading are different, but for headings over several columns."""
-    groups = [name for name, _ in groupby(filter(None, names))]
-    return len(set(groups)) == len(groups)
-
-
-def _equal_spans(
-    heads: Sequence[Line], columns: Columns, stubs: int
-) -> list[tuple[int, int]] | None:
-    """Return spans of one size that cover all columns but the stubs; None if there are none."""
-    size, rest = divmod(len(columns) - stubs, len(heads))
-    if rest or size < 2 or heads[0].left < columns[stubs - 1][1]:
-        return None
-    spans = [(stubs + size * index, stubs + size * index + size - 1) for index in range(len(heads))]
-    is_lone_middle = len(heads) == 1 and size % 2 == 1
-    for head, (first, last) in zip(heads, spans, strict=True):
-        distance, width = _distance(head, columns, first, last)
-        if distance > _CENTRED * width:
-            return None
-        single = _single_distance(head, columns)
-        if is_lone_middle and single <= _EXACT * head.height:
-            # A name of two lines over the middle column looks the same.
-            return None
-        if distance > _EXACT * head.height and single < _STARTS * head.height:
-            return None
-    return spans
-
-
-def _distance(head: Line, columns: Columns, first: int, last: int) -> tuple[float, float]:
-    """Return the distance between the centres of a heading and of columns, and their width.
-
-    Cells aligned on the right reach to the column before, others may reach to the next one.
-    """
-    left = columns[first][0]
-    right = columns[last][1]
-    widest = columns[first - 1][1] if first else left
-    centres = [(left + right) / 2, (widest + right) / 2]
-    if last + 1 < len(columns):
-        centres.append((left + columns[last + 1][0]) / 2)
-    return min(abs(head.centre - centre) for centre in centres), right - left
-
-
-def _single_distance(head: Line, columns: Columns) -> float:
-    """Return how far a heading is from being aligned with one column."""
-    distances = list[float]()
-    for left, right in columns[1:]:
-        distances.append(abs(head.left - left))
-        distances.append(abs(head.right - right))
-        distances.append(abs(head.centre - (left + right) / 2))
-    return min(distances)
-
-
-def _widest_spans(heads: Sequence[Line], columns: Columns, names: Cells) -> list[tuple[int, int]]:
-    """Return the spans that cover most columns, each below the centre of its heading."""
-    count = len(columns)
-    wide = [list(_possible_spans(head, columns, names, with_odd=True)) for head in heads]
-    several = [[span for span in spans if span[0] < span[1]] for spans in wide]
-    complete = _best_spans(several)
-    if complete and sum(last - first + 1 for first, last in complete) == count - complete[0][0]:
-        return complete
-    return _best_spans(
-        [list(_possible_spans(head, columns, names, with_odd=False)) for head in heads]
-    )
-
-
-def _best_spans(choices: Sequence[Sequence[tuple[int, int, float]]]) -> list[tuple[int, int]]:
-    """Return one of the possible spans of each heading, so that they cover most columns."""
-    best: dict[int, tuple[int, float, list[tuple[int, int]]]] = {0: (0, 0.0, [])}
-    for possible in choices:
-        reached: dict[int, tuple[int, float, list[tuple[int, int]]]] = {}
-        for end, (covered, error, spans) in best.items():
-            for first, last, distance in possible:
-                if first <= end:
-                    continue
-                choice = (covered + last - first + 1, error - distance, [*spans, (first, last)])
-                if last not in reached or choice[:2] > reached[last][:2]:
-                    reached[last] = choice
-        best = reached
-    if not best:
-        return []
-    return max(best.values(), key=_coverage)[2]
-
-
-def _coverage(choice: tuple[int, float, list[tuple[int, int]]]) -> tuple[int, float]:
-    covered, error, _ = choice
-    return covered, error
-
-
-def _possible_spans(
-    head: Line, columns: Columns, names: Cells, *, with_odd: bool
-) -> Iterator[tuple[int, int, float]]:
-    """Yield first column, last column, and distance between the centres.
-
-    Over the middle of an odd number of columns, the first line of a name looks the same.
-    """
-    covered = _covered(head, columns)
-    yield covered[0], covered[-1], 0.0
-    single = _single_distance(head, columns)
-    for first in range(1, len(columns)):
-        for last in range(first + 1, len(columns)):
-            is_odd = (last - first) % 2 == 0
-            if is_odd and len(covered) == 1 and not with_odd:
-                continue
-            distance, width = _distance(head, columns, first, last)
-            most = max(single, _EXACT * head.height)
-            if with_odd:
-                most = width
-            if distance <= min(_CENTRED * width, most) and _are_distinct(names[first : last + 1]):
-                yield first, last, distance / width
-
-
 def _cells(row: Sequence[Line], columns: Columns) -> Cells:
     """Return the cells of a row; a cell that spans several columns is repeated in each."""
     cells = [""] * len(columns)
     for part in parts_of_row(row, columns):
-        for index in _covered(part, columns):
+        for index in covered_columns(part, columns):
             cells[index] = f"{cells[index]} {part.text}".strip()
     return cells
 
 
-def _covered(part: Line, columns: Columns) -> list[int]:
-    """Return the indexes of the columns that a part of a row covers, or of the nearest one."""
-    overlaps = [min(part.right, right) - max(part.left, left) for left, right in columns]
-    most = max(overlaps)
-    covered = list[int]()
-    for index, (left, right) in enumerate(columns):
-        if overlaps[index] == most or overlaps[index] > _COVERED * (right - left):
-            covered.append(index)
-    return covered
-
-
-def parts_of_row(row: Sequence[Line], columns: Columns) -> list[Line]:
+def parts_of_row(
+    row: Sequence[Line], columns: Columns, *, only_figures: bool = False
+) -> list[Line]:
     """Split the lines of a row that contain several cells.
 
     The gap between two headings or before a wide number can be as narrow as a space.
@@ -225,7 +119,12 @@ def parts_of_row(row: Sequence[Line], columns: Columns) -> list[Line]:
                 spanned.append((left, right))
         cut = _cut(line, spanned)
         is_whole = len(row) > 1 or (len(cut) > 2 and len(cut) == len(columns))
-        if is_whole and len(cut) == len(spanned) and _are_aligned(cut, spanned):
+        if (
+            is_whole
+            and not only_figures
+            and len(cut) == len(spanned)
+            and _are_aligned(cut, spanned)
+        ):
             parts += cut
         else:
             parts += _cut(line, spanned, only_figures=True)
