@@ -266,11 +266,25 @@ def _bands_beside(
             continue
         if table:
             # One row may be two headings beside each other.
-            yield _Band(table, table_rows > 1)
+            is_one = table_rows > 1 and not _are_two_tables(table, gutter)
+            yield _Band(table, is_one)
         table = []
         table_rows = 0
         if band:
             yield _Band(band, False)
+
+
+def _are_two_tables(lines: Sequence[Line], gutter: float) -> bool:
+    """Whether a table ends with figures before a gutter, and another one begins with labels."""
+    rows = 0
+    divided = 0
+    for row in rows_of(lines):
+        left, right = _columns_beside(gutter, row)
+        if len(left) > 1 and len(right) > 1:
+            rows += 1
+            is_label = not is_figure(right[0].text) and is_figure(right[1].text)
+            divided += is_label and is_figure(left[-1].text)
+    return divided > 1 and divided >= rows - 1
 
 
 def _between_white_strips(lines: Sequence[Line]) -> Iterator[list[Line]]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 
 from ._gutters import blocks_in_order
-from ._lines import Line, Rule, rows_of
+from ._lines import Line, Rule, rows_of, without_wide_spaces
 from ._page_tables import regrouped, tables_among, text_blocks, text_of_table
 from ._table_cells import steps_of
 
@@ -39,7 +39,7 @@ def in_order(lines: Sequence[Line], rules: Sequence[Rule] = ()) -> str:
     `rules` are the horizontal ruled lines of the page.
     """
     blocks = list[str]()
-    for block in blocks_in_order(lines):
+    for block in blocks_in_order(without_wide_spaces(lines)):
         parts = _parts(rows_of(block), rules)
         blocks.append("\n\n".join(parts))
     text = "\f".join(blocks)

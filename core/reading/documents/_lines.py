@@ -17,6 +17,12 @@ _UNEVEN = 1.25
 """Ratio of two line distances, or of two line heights, that ends running text."""
 _INDENT = 3.0
 """Maximum difference between the left edges of two lines of running text, in letter heights."""
+_EVEN = 1.3
+"""Maximum ratio of two spaces of a justified line."""
+_WIDEST = 3.0
+"""Maximum width of a space of a justified line, in letter heights."""
+_SAME = 0.3
+"""Maximum distance between the edges of two lines of a justified paragraph, in letter heights."""
 _FULL = 0.7
 """Minimum share of lines of running text that the next word would not have fitted on."""
 _RUNNING_WORDS = 4
@@ -96,6 +102,61 @@ def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
         else:
             rows.append([line])
     return list(map(sorted, rows))
+
+
+def without_wide_spaces(lines: Sequence[Line]) -> list[Line]:
+    """Join the parts of justified lines whose spaces are as wide as gaps between cells.
+
+    Their spaces are all equally wide, and they reach as far as a line above or below.
+    """
+    joined = list[Line]()
+    rows = rows_of(lines)
+    for above, row, below in zip([[], *rows], rows, [*rows[1:], []], strict=False):
+        near = [*above, *below]
+        start = 0
+        while start < len(row):
+            stop = _evenly_spaced(row, start)
+            whole = _as_one(row[start:stop])
+            is_text = whole.is_long and _has_words([whole])
+            if not is_text or not any(_is_as_wide(whole, line) for line in near):
+                whole = row[start]
+                stop = start + 1
+            joined.append(whole)
+            start = stop
+    return joined
+
+
+def _evenly_spaced(row: Sequence[Line], start: int) -> int:
+    """Return the index after the last part of a row that equal spaces separate."""
+    spaces = [end - begin for _, (begin, end) in row[start].gaps]
+    stop = start + 1
+    while stop < len(row):
+        line = row[stop]
+        spaces.append(line.left - row[stop - 1].right)
+        spaces += [end - begin for _, (begin, end) in line.gaps]
+        if max(spaces) > _EVEN * min(spaces) or max(spaces) > _WIDEST * line.height:
+            break
+        stop += 1
+    return stop
+
+
+def _as_one(parts: Sequence[Line]) -> Line:
+    """Return the parts of a row as one line."""
+    whole = parts[0]
+    for part in parts[1:]:
+        start = len(whole.text) + 1
+        own = [(start + offset, edges) for offset, edges in part.gaps]
+        gaps = (*whole.gaps, (start, (whole.right, part.left)), *own)
+        text = f"{whole.text} {part.text}"
+        whole = whole._replace(right=part.right, text=text, gaps=gaps)
+    return whole
+
+
+def _is_as_wide(line: Line, other: Line) -> bool:
+    """Whether two lines begin and end at the same positions and may belong to one paragraph."""
+    near = _SAME * line.height
+    is_near = abs(line.middle - other.middle) <= _RUNNING_STEP * line.height
+    return is_near and abs(line.left - other.left) <= near and abs(line.right - other.right) <= near
 
 
 def middle_of(line: Line) -> float:

@@ -20,10 +20,16 @@ _ROW_GAP = 4
 """Maximum distance between two rows of a table, in letter heights."""
 _HEAD_GAP = 2.2
 """Maximum distance from a row of headings to the header below it, in letter heights."""
+_NAME_GAP = 1.5
+"""The same if both have text in the first column."""
 _HEAD_STEP = 1.6
 """The same, as a multiple of the usual distance between rows."""
 _HEAD_ROWS = 3
 """Maximum number of rows of headings above a header."""
+_OTHER_SIZE = 1.25
+"""Ratio of two letter heights that do not occur in one table."""
+_SET_APART = 1.5
+"""Minimum ratio of the distance above another table to the usual distance between rows."""
 _SURE_GUTTER = 2
 """Two rows without numbers make a table only if the gap between their columns is wider than this,
 in letter heights."""
@@ -112,6 +118,7 @@ def tables_among(
         if len(columns) < 2:
             start += 1
             continue
+        columns = _with_narrow_gaps(rows[start:end], columns)
         header, body = _header(rows, start, end, columns)
         first = _first_row(rows, rules, free, header, end, columns)
         if first > start:
@@ -178,6 +185,9 @@ def _first_row(
             below = rules_between(rules, above, rows[first])
             is_row = _is_heading(above[0], columns, below)
         has_figures = any(is_figure(part.text) for part in parts)
+        if parts[0].left < columns[0][1] and rows[first][0].left < columns[0][1]:
+            # Two lines of one name are close to each other.
+            limit = min(limit, _NAME_GAP * rows[first][0].height)
         if step > limit or has_figures or not is_row or not _keeps_to(parts, columns):
             break
         first -= 1
@@ -294,6 +304,10 @@ def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
         height = max(row[0].height, above[0].height)
         if row[0].text.startswith(TABLE) or step > _ROW_GAP * height:
             break
+        if height > _OTHER_SIZE * min(row[0].height, above[0].height):
+            break
+        if index - start > 1 and _starts_table(rows, start, index):
+            break
         if len(row) > 1:
             stop = index + 1
         elif index - stop > 1 or sum(map(row[0].overlaps, rows[stop - 1])) > 1:
@@ -311,6 +325,20 @@ def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
             break
         stop += 1
     return stop
+
+
+def _starts_table(rows: Sequence[list[Line]], start: int, index: int) -> bool:
+    """Whether a row names the columns of another table, set apart from the rows above it."""
+    if len(rows[index]) < 2 or index + 1 == len(rows):
+        return False
+    above, row, below = rows[index - 1 : index + 2]
+    step = row[0].middle - above[0].middle
+    usual = median(steps_of(rows[start:index]))
+    has_names = all(re.search(r"[^\W\d_]{2}|\b(?:19|20)\d\d\b", line.text) for line in row[1:])
+    is_header = has_names and not any(is_figure(line.text) for line in row)
+    if step <= _SET_APART * usual or not is_header:
+        return False
+    return len(below) > 1 and all(is_figure(line.text) for line in below[1:])
 
 
 def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
@@ -332,6 +360,37 @@ def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
         if any(is_figure(line.text) for line in lines):
             return columns
     return []
+
+
+def _with_narrow_gaps(
+    rows: Sequence[list[Line]], columns: list[tuple[float, float]]
+) -> list[tuple[float, float]]:
+    """Split the columns in which a strip between two numbers goes through all rows."""
+    split = list[tuple[float, float]]()
+    for left, right in columns:
+        gaps = list[tuple[float, float]]()
+        count = 0
+        for line in chain.from_iterable(rows):
+            if left <= line.centre <= right and re.search(r"\d", line.text):
+                count += 1
+                gaps += _gap_between_numbers(line)
+        begin = max((gap[0] for gap in gaps), default=0.0)
+        end = min((gap[1] for gap in gaps), default=0.0)
+        if len(gaps) == count > 2 and begin < end:
+            split += [(left, begin), (end, right)]
+        else:
+            split.append((left, right))
+    return split
+
+
+def _gap_between_numbers(line: Line) -> list[tuple[float, float]]:
+    """Return the gap of a line that is two numbers, unless it may separate thousands."""
+    if len(line.gaps) != 1:
+        return []
+    before, after = line.text.split(" ", 1)
+    if not is_figure(before) or not is_figure(after) or re.match(r"\d{3}(?!\d)", after):
+        return []
+    return [line.gaps[0][1]]
 
 
 def _spans(lines: Sequence[Line]) -> list[tuple[float, float]]:

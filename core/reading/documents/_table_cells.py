@@ -21,6 +21,8 @@ _STARTS = 0.25
 _TOUCHING = 1.0
 """Maximum distance between ruled lines that are drawn cell by cell, in points."""
 
+_ALIGNMENTS = ("left", "right", "centre")
+
 Cells = list[str]
 
 
@@ -149,15 +151,29 @@ def _cut(line: Line, columns: Columns, *, only_figures: bool = False) -> list[Li
 
 
 def _are_aligned(parts: Sequence[Line], columns: Columns) -> bool:
-    """Whether cells are aligned with their columns, all but the first one in the same way."""
-    own = list(zip(parts, columns, strict=True))
-    shared = {0, 1, 2}
-    for part, (left, right) in own[1:]:
-        distances = (part.left - left, part.right - right, part.centre - (left + right) / 2)
-        for kind, distance in enumerate(distances):
-            if abs(distance) > _STARTS * part.height:
-                shared.discard(kind)
-    return bool(shared)
+    """Whether cells are aligned with their columns.
+
+    Below the first one, those with text are aligned on the left, those with figures in one way.
+    """
+    figures = set(_ALIGNMENTS)
+    for part, column in list(zip(parts, columns, strict=True))[:0:-1]:
+        aligned = _alignments(part, column)
+        if figures & aligned:
+            figures &= aligned
+        elif "left" in aligned:
+            figures = {"left"}
+        else:
+            return False
+    return True
+
+
+def _alignments(part: Line, column: tuple[float, float]) -> set[str]:
+    """Return in which ways a cell is aligned with its column."""
+    left, right = column
+    distances = (part.left - left, part.right - right, part.centre - (left + right) / 2)
+    near = _STARTS * part.height
+    pairs = zip(_ALIGNMENTS, distances, strict=True)
+    return {name for name, distance in pairs if abs(distance) <= near}
 
 
 def _joined(rows: Sequence[Sequence[Line]], cell_rows: Sequence[Cells]) -> list[Cells]:
