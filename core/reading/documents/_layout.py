@@ -9,7 +9,7 @@ from statistics import median
 
 from ._gutters import blocks_in_order
 from ._lines import Line, Rule, rows_of, without_wide_spaces
-from ._page_tables import regrouped, tables_among, text_blocks, text_of_table
+from ._page_tables import regrouped, tables_among, text_blocks, text_of_table, with_aligned_cells
 from ._table_cells import steps_of
 
 _GAP = 1.7
@@ -51,7 +51,7 @@ def in_order(lines: Sequence[Line], rules: Sequence[Rule] = ()) -> str:
 
 def _parts(rows: Sequence[list[Line]], rules: Sequence[Rule]) -> Iterator[str]:
     """Yield the tables in a block, as Markdown, and the paragraphs between them."""
-    rows = list(map(regrouped, rows))
+    rows = with_aligned_cells(list(map(regrouped, rows)))
     start = 0
     tables = tables_among(rows, rules)
     for index, table in enumerate(tables):

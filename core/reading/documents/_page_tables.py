@@ -30,6 +30,10 @@ _OTHER_SIZE = 1.25
 """Ratio of two letter heights that do not occur in one table."""
 _SET_APART = 1.5
 """Minimum ratio of the distance above another table to the usual distance between rows."""
+_LABEL_WORDS = 4
+"""Maximum number of words of a label before a number."""
+_SAME = 0.2
+"""Maximum distance between aligned positions, in letter heights."""
 _SURE_GUTTER = 2
 """Two rows without numbers make a table only if the gap between their columns is wider than this,
 in letter heights."""
@@ -47,6 +51,8 @@ TABLE = "| "
 _FIGURES = re.compile(r"(?:(?:^|\s)[^\w\s]*(?:\d[\d.,'’]*[.,'’]\d+|(?<=\()\d+)[^\w\s]*){2,}$")
 """Consecutive numbers with a separator or in brackets; in others, a space may be a thousands
 separator."""
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3} \d{3}(?!\d)")
+"""A space that may separate thousands."""
 _MARKER = re.compile(
     r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]|[•▪‣◦·–—*\x7f\ue000-\uf8ff-]|\d{1,2}(?:\.\d{1,2})+\.?",
     re.IGNORECASE,
@@ -93,6 +99,54 @@ def regrouped(row: list[Line]) -> list[Line]:
                     parts += before
         parts.append(rest)
     return parts
+
+
+def with_aligned_cells(rows: Sequence[list[Line]]) -> list[list[Line]]:
+    """Split lines before a number that is aligned with one in the row above or below.
+
+    The gap between a long label and a number can be as narrow as a space.
+    """
+    cells = list(rows)
+    for order in (range(1, len(rows)), range(len(rows) - 2, -1, -1)):
+        for index in order:
+            near = cells[index - 1] if order.step > 0 else cells[index + 1]
+            step = abs(cells[index][0].middle - near[0].middle)
+            figures = [line for line in near if is_figure(line.text)]
+            if not figures or step > _ROW_GAP * near[0].height:
+                continue
+            parts = list[Line]()
+            for line in cells[index]:
+                parts += _cut_at_numbers(line, figures)
+            cells[index] = parts
+    return cells
+
+
+def _cut_at_numbers(line: Line, figures: Sequence[Line]) -> list[Line]:
+    """Split a line around its numbers that are aligned with others."""
+    words = [word for word in line.text.split() if not is_figure(word)]
+    if not line.gaps or len(words) > _LABEL_WORDS:
+        return [line]
+    parts = list[Line]()
+    rest = line
+    for index, (start, (begin, left)) in enumerate(line.gaps):
+        if not all(map(is_figure, line.text[start:].split())):
+            continue
+        right, stop = line.right, len(line.text)
+        if index + 1 < len(line.gaps):
+            stop, (right, _) = line.gaps[index + 1]
+        word = line._replace(left=left, right=right, text=line.text[start:stop].strip(), gaps=())
+        before = line.text.rfind(" ", 0, start - 1) + 1
+        is_thousands = _THOUSANDS.match(line.text, before)
+        if not is_thousands and any(_are_aligned(word, figure) for figure in figures):
+            *cut, rest = rest.cut(begin, left)
+            parts += cut
+    return [*parts, rest]
+
+
+def _are_aligned(word: Line, figure: Line) -> bool:
+    """Whether an edge or the centre of two numbers is at the same position."""
+    distances = (word.left - figure.left, word.right - figure.right, word.centre - figure.centre)
+    return min(map(abs, distances)) <= _SAME * word.height
 
 
 def tables_among(
@@ -388,7 +442,7 @@ def _gap_between_numbers(line: Line) -> list[tuple[float, float]]:
     if len(line.gaps) != 1:
         return []
     before, after = line.text.split(" ", 1)
-    if not is_figure(before) or not is_figure(after) or re.match(r"\d{3}(?!\d)", after):
+    if not is_figure(before) or not is_figure(after) or _THOUSANDS.search(line.text):
         return []
     return [line.gaps[0][1]]
 
