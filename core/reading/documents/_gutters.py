@@ -22,9 +22,14 @@ _FOOT_GAP = 1.5
 """Minimum height of the white strip above a page number, in letter heights."""
 _FILLING = 0.75
 """Minimum share of a column that a line alone in it must fill to belong to running text."""
-_BESIDE = 3
-"""Minimum number of consecutive lines of running text with other text beside them, for the strip
-between them to be a gutter. Beside a wrapped cell, other cells have fewer lines."""
+_BLOCK_ROWS = 3
+"""Minimum number of rows of a block beside running text; cells beside a wrapped one have fewer."""
+_BLOCK_STEP = 2.0
+"""Maximum distance between two rows of a block, in letter heights."""
+_BESIDE = 2
+"""Minimum number of these rows directly beside lines of running text."""
+_SHARED = 3
+"""Minimum number of rows or paragraphs on both sides that are compared."""
 _CROSSED = 0.15
 """Maximum number of lines across a gutter beside running text, as a share of that text's lines."""
 _APART = 0.75
@@ -147,7 +152,7 @@ def _has_edge(gutter: float, lines: Sequence[Line], running: set[Line]) -> bool:
         if left and right and not running.isdisjoint(row):
             starts.append(right[0].left)
             ends.append(max(line.right for line in left))
-    if len(starts) < _BESIDE:
+    if len(starts) < _SHARED:
         return True
     near = _NEAR * lines[0].height
     return max(_aligned(starts, near), _aligned(ends, near)) >= _EDGE * len(starts)
@@ -165,30 +170,33 @@ def _aligned(positions: Sequence[float], near: float) -> int:
 def _are_beside(
     stacks: Sequence[Sequence[Line]], own: Sequence[Line], others: Sequence[Line]
 ) -> bool:
-    """Whether other text stands directly beside consecutive lines of running text."""
-    for stack in stacks:
-        count = 0
-        for line in stack:
-            is_last = not any(_is_between(line, other, others[0]) for other in own)
-            distances = [
-                max(other.left - line.right, line.left - other.right)
-                for other in others
-                if other.top < line.bottom and line.top < other.bottom
-            ]
-            is_beside = is_last and min(distances, default=0.0) > _APART * line.height
-            count = count + 1 if is_beside else 0
-            if count == _BESIDE:
-                return True
+    """Whether a block of other text stands directly beside running text."""
+    running = list(chain(*stacks))
+    rows = 0
+    beside = 0
+    above: Line | None = None
+    for row in rows_of(others):
+        if above and row[0].middle - above.middle > _BLOCK_STEP * above.height:
+            rows = beside = 0
+        above = row[0]
+        rows += 1
+        beside += any(_is_next_to(line, row, own) for line in running)
+        if rows >= _BLOCK_ROWS and beside >= _BESIDE:
+            return True
     return False
 
 
-def _is_between(line: Line, other: Line, beyond: Line) -> bool:
-    """Whether another line stands between a line and the other side of the gutter."""
-    if not other.top < line.middle < other.bottom:
+def _is_next_to(line: Line, row: Sequence[Line], own: Sequence[Line]) -> bool:
+    """Whether a line stands beside a row, and no other line of its own side in between."""
+    nearest = min(row, key=lambda part: max(part.left - line.right, line.left - part.right))
+    distance = max(nearest.left - line.right, line.left - nearest.right)
+    is_beside = nearest.top < line.bottom and line.top < nearest.bottom
+    if not is_beside or distance <= _APART * line.height:
         return False
-    if beyond.left > line.right:
-        return other.left >= line.right
-    return other.right <= line.left
+    between = [other for other in own if other.top < line.middle < other.bottom]
+    if nearest.left > line.right:
+        return not any(other.left >= line.right for other in between)
+    return not any(other.right <= line.left for other in between)
 
 
 def _start_together(left: Sequence[Line], right: Sequence[Line]) -> bool:
@@ -200,7 +208,7 @@ def _start_together(left: Sequence[Line], right: Sequence[Line]) -> bool:
     for start in left_starts:
         if any(abs(start.middle - other.middle) < start.height / 2 for other in right_starts):
             together += 1
-    return together >= _BESIDE and together >= _ALIGNED * most
+    return together >= _SHARED and together >= _ALIGNED * most
 
 
 def _starts(column: Sequence[Line]) -> list[Line]:

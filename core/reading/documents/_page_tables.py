@@ -279,7 +279,7 @@ def text_blocks(
     table = tables[index]
     own = rows[table.first : table.stop]
     below = tables[index + 1 :]
-    if not table.columns or len(own) > _BLOCK_ROWS:
+    if not table.columns or not 1 < len(own) <= _BLOCK_ROWS:
         return None
     if not any(not other.columns or _figure_columns(rows, other) for other in below):
         return None
