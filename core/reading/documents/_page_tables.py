@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple
 
 from ._figures import is_figure
-from ._headings import Columns
+from ._headings import Columns, covered_columns
 from ._lines import Line, Rule
 from ._table_cells import cells_of, markdown_of, parts_of_row, rules_between, steps_of
 
@@ -311,14 +312,15 @@ def text_blocks(
 
 def _figure_columns(rows: Sequence[list[Line]], table: PageTable) -> list[int]:
     """Return the indexes of the columns in which more than half of the cells are figures."""
-    own = rows[table.first : table.stop]
-    cells = cells_of(own, table.columns, table.body, ())
+    cells = defaultdict[int, list[str]](list)
+    for row in rows[table.first : table.stop]:
+        for part in parts_of_row(row, table.columns):
+            cells[covered_columns(part, table.columns)[0]].append(part.text)
     columns = list[int]()
-    for index, column in enumerate(zip(*cells, strict=True)):
-        filled = [cell for cell in column if cell]
-        figures = sum(map(is_figure, filled))
+    for index, texts in sorted(cells.items()):
+        figures = sum(map(is_figure, texts))
         # The first cell may be a heading.
-        if index and figures and figures * 2 > len(filled) - 1:
+        if index and figures and figures * 2 > len(texts) - 1:
             columns.append(index)
     return columns
 
@@ -374,11 +376,27 @@ def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
         line, *others = rows[stop]
         is_near = line.middle - row[0].middle <= _GAP * row[0].height
         is_below_one = sum(map(line.overlaps, row)) == 1
-        is_further = line.text[:1].islower() or line.middle - row[0].middle < close
+        distance = line.middle - row[0].middle
+        is_further = line.text[:1].islower() or distance < close
+        is_further = is_further or _is_centred(rows[start:stop], line)
         if others or not is_near or not is_below_one or not is_further:
             break
         stop += 1
     return stop
+
+
+def _is_centred(rows: Sequence[list[Line]], line: Line) -> bool:
+    """Whether the cells of the last row are halfway between a line below and one above them."""
+    cell = rows[-1][-1]
+    mirrored = 2 * cell.middle - line.middle
+    candidates = list(rows[-1])
+    if len(rows) > 1 and len(rows[-2]) == 1:
+        candidates += rows[-2]
+    for above in candidates:
+        is_mirrored = abs(above.middle - mirrored) <= _SAME * line.height
+        if is_mirrored and above.overlaps(line) and above.right < cell.left:
+            return True
+    return False
 
 
 def _starts_table(rows: Sequence[list[Line]], start: int, index: int) -> bool:

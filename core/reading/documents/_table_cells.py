@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
+from statistics import fmean
 
 from ._figures import is_figure
 from ._headings import Columns, Header, covered_columns, head_spans
-from ._lines import Line, Rule
+from ._lines import Line, Rule, middle_of, rows_of
 from ._tables import joined_names, table_of
 
 _GAP = 1.7
@@ -33,6 +34,7 @@ def cells_of(
 
     `rules` are the horizontal ruled lines of the page.
     """
+    rows = [*rows[:body], *_with_whole_labels(rows[body:], columns)]
     cell_rows = list[Cells]()
     for row in rows[body:]:
         cell_rows.append(_cells(row, columns))
@@ -47,6 +49,50 @@ def cells_of(
         names = _heads(rows[index], header, is_lowest=is_lowest)
         cell_rows.insert(0, names)
     return _joined(rows, cell_rows)
+
+
+def _with_whole_labels(
+    rows: Sequence[Sequence[Line]], columns: Columns
+) -> Sequence[Sequence[Line]]:
+    """Join the lines of each row's label if the other cells are centred beside them.
+
+    The rows are returned unchanged if not all of them are like that.
+    """
+    edge = columns[1][0]
+    lines = list(chain.from_iterable(rows))
+    labels = sorted((line for line in lines if line.right <= edge), key=middle_of)
+    others = rows_of(line for line in lines if line.right > edge)
+    if len(labels) <= len(others):
+        return rows
+    whole = list[list[Line]]()
+    start = 0
+    for other in others:
+        stop = _end_of_label(labels, start, other[0])
+        if stop is None:
+            return rows
+        own = labels[start:stop]
+        text = " ".join(line.text for line in own)
+        right = max(line.right for line in own)
+        position = other[0]._replace(left=own[0].left, right=right, gaps=())
+        whole.append([position._replace(text=text), *other])
+        start = stop
+    return whole if start == len(labels) else rows
+
+
+def _end_of_label(labels: Sequence[Line], start: int, beside: Line) -> int | None:
+    """Return the index after the last line of the label that is centred beside a cell."""
+    middles = list[float]()
+    for index in range(start, len(labels)):
+        line = labels[index]
+        if middles and line.middle - middles[-1] > _GAP * line.height:
+            return None
+        middles.append(line.middle)
+        distance = fmean(middles) - beside.middle
+        if abs(distance) <= _STARTS * line.height:
+            return index + 1
+        if distance > 0:
+            return None
+    return None
 
 
 def rules_between(rules: Sequence[Rule], row: Sequence[Line], below: Sequence[Line]) -> list[Rule]:
