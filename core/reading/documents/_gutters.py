@@ -14,7 +14,7 @@ _COLUMN_LINES = 4
 """Minimum number of lines on each side of a gutter."""
 _NARROW = 0.5
 """Minimum width of a gutter, in letter heights."""
-_MOST_GUTTERS = 30
+_MOST_GUTTERS = 12
 """Maximum number of gutter candidates to try, starting with those crossed by the fewest lines."""
 _BAND_GAP = 0.4
 """Minimum height of a white strip across both columns, in letter heights."""
