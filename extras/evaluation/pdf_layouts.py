@@ -152,7 +152,7 @@ def measure(
         try:
             content = stored.read_bytes() if stored.exists() else layout.make()
         except ProgramMissing as missing:
-            print(f"{layout.name}: left out, {missing} is not installed", file=sys.stderr)
+            sys.stderr.write(f"{layout.name}: left out, {missing} is not installed\n")
             continue
         text = parse_pdf(content)
         if is_kept:
@@ -195,7 +195,8 @@ def main() -> None:
     arguments.add_argument("names", nargs="*")
     arguments.add_argument("--write", action="store_true")
     given = arguments.parse_args()
-    print(table_of(measure(_ours, given.out, is_kept=given.write, names=given.names)))
+    scores = measure(_ours, given.out, is_kept=given.write, names=given.names)
+    sys.stdout.write(f"{table_of(scores)}\n")
 
 
 if __name__ == "__main__":

@@ -105,8 +105,11 @@ YEARS = ("2023", "2024", "2025")
 
 @pytest.mark.parametrize("is_ruled", [False, True])
 def test_a_heading_centred_over_three_columns_belongs_to_each(is_ruled: bool) -> None:
-    rows = (("Region", *YEARS, *YEARS), ("North", "12.1", "13.4", "15.0", "3.3", "2.9", "4.1"))
-    rows += (("Islands", "2.7", "3.1", "3.0", "0.4", "0.2", "0.1"),)
+    rows = (
+        ("Region", *YEARS, *YEARS),
+        ("North", "12.1", "13.4", "15.0", "3.3", "2.9", "4.1"),
+        ("Islands", "2.7", "3.1", "3.0", "0.4", "0.2", "0.1"),
+    )
     pieces: list[Piece] = [centred(228, 720, "Sales"), centred(408, 720, "Profit")]
     pieces += cells(rows, (60, 180, 240, 300, 360, 420, 480), 700)
     if is_ruled:
