@@ -35,6 +35,8 @@ _LABEL_WORDS = 4
 """Maximum number of words of a label before a number."""
 _SAME = 0.2
 """Maximum distance between aligned positions, in letter heights."""
+_LINE_STEP = 0.8
+"""Minimum distance between two lines below each other, in letter heights."""
 _SURE_GUTTER = 2
 """Two rows without numbers make a table only if the gap between their columns is wider than this,
 in letter heights."""
@@ -42,6 +44,8 @@ _BLOCK_ROWS = 10
 """Maximum number of rows of addresses beside each other."""
 _BLOCK_STEP = 1.6
 """Maximum distance between two lines of an address, in letter heights."""
+_BLOCK_APART = 1.4
+"""Minimum ratio of the distance from an address to a table below to that between its lines."""
 _BLOCK_GAP = 3
 """Minimum distance between two addresses beside each other, in letter heights."""
 _PADDED = 1.25
@@ -175,7 +179,8 @@ def tables_among(
             continue
         columns = _with_narrow_gaps(rows[start:end], columns)
         header, body = _header(rows, start, end, columns)
-        first = _first_row(rows, rules, free, header, end, columns)
+        is_named = header < body
+        first = _first_row(rows, rules, free, header, end, columns, is_named=is_named)
         if first > start:
             tables += tables_among(rows, rules, start, first)
         tables.append(PageTable(first, end, columns, body - first))
@@ -208,6 +213,8 @@ def _named_row(rows: Sequence[list[Line]], start: int, stop: int, columns: Colum
         parts = parts_of_row(rows[index], columns)
         if len(parts) == len(columns):
             return None if any(is_figure(part.text) for part in parts[1:]) else index
+        if sum(is_figure(part.text) for part in parts[1:]) > 1:
+            return None
     return None
 
 
@@ -224,6 +231,8 @@ def _first_row(
     header: int,
     stop: int,
     columns: Columns,
+    *,
+    is_named: bool,
 ) -> int:
     """Return the index of the topmost row of headings that belongs to a header."""
     steps = steps_of(rows[header:stop])
@@ -231,7 +240,8 @@ def _first_row(
     if steps:
         limit = max(limit, _HEAD_STEP * median(steps))
     first = header
-    while first > max(free, header - _HEAD_ROWS - 1):
+    count = 0
+    while first > free and count <= _HEAD_ROWS:
         parts = parts_of_row(rows[first - 1], columns)
         step = rows[first][0].middle - rows[first - 1][0].middle
         above = rows[first - 1]
@@ -240,13 +250,16 @@ def _first_row(
             below = rules_between(rules, above, rows[first])
             is_row = _is_heading(above[0], columns, below)
         has_figures = any(is_figure(part.text) for part in parts)
-        if parts[0].left < columns[0][1] and rows[first][0].left < columns[0][1]:
+        is_below_name = is_named or first < header
+        if is_below_name and max(parts[0].left, rows[first][0].left) < columns[0][1]:
             # Two lines of one name are close to each other.
             limit = min(limit, _NAME_GAP * rows[first][0].height)
         if step > limit or has_figures or not is_row or not _keeps_to(parts, columns):
             break
         first -= 1
-    if header - first > _HEAD_ROWS:
+        # Names of one and two lines beside each other have other base lines.
+        count += step > _LINE_STEP * rows[first][0].height
+    if count > _HEAD_ROWS:
         # So many rows above a header are another block of text.
         return header
     return first
@@ -299,11 +312,18 @@ def text_blocks(
         is_labelled = column > 1 and column - 1 not in _figure_columns(rows, table)
         if table.body or not is_labelled or gap * 2 > widest:
             return None
+    is_full = all(len(parts_of_row(row, table.columns)) == len(table.columns) for row in own)
+    if is_full and len(edges) > 1:
+        return None
     first, stop = table.first, table.stop
     while first > free and _continues(rows, first - 1, first, edges):
         first -= 1
     while stop < below[0].first and _continues(rows, stop - 1, stop, edges):
         stop += 1
+    if stop == below[0].first:
+        apart = rows[stop][0].middle - rows[stop - 1][0].middle
+        if apart < _BLOCK_APART * median(steps_of(own)):
+            return None
     blocks: list[list[Line]] = [[] for _ in range(len(edges) + 1)]
     for line in chain.from_iterable(rows[first:stop]):
         blocks[bisect_left(edges, line.centre)].append(line)

@@ -19,6 +19,8 @@ _SPACING = 7.0
 """Maximum distance between the boxes of neighbouring cells, in points."""
 _FILLED = 0.5
 """Minimum share of grid cells that contain text; diagrams have fewer."""
+_DIVIDED = 0.3
+"""Minimum share of the rows that a vertical line between two columns divides."""
 _MOST_CELLS = 5_000
 """Maximum number of cells of a grid; drawings have more."""
 
@@ -51,6 +53,7 @@ def grids_of(vertical: Sequence[Rule], horizontal: Sequence[Rule]) -> list[Grid]
         for columns in _connected(_distinct(rule.at for rule in group), inside):
             own = [rule for rule in inside if _reaches(rule, columns[0], columns[-1])]
             rows = _distinct(rule.at for rule in own)
+            columns = _dividing(columns, rows, group)
             if len(columns) > 2 and 2 < len(rows) < _MOST_CELLS / len(columns):
                 grids.append(Grid(columns, rows, group, own))
     return grids
@@ -68,18 +71,36 @@ def _connected(columns: Sequence[float], horizontal: Sequence[Rule]) -> Iterator
     yield group
 
 
+def _dividing(
+    columns: Sequence[float], rows: Sequence[float], vertical: Sequence[Rule]
+) -> list[float]:
+    """Return the outer vertical lines, and those between that are in several rows.
+
+    The ends of highlighted lines of text are in one row each.
+    """
+    fewest = min(2, len(rows) - 2)
+    dividing = list(columns[:1])
+    for column, rules in list(zip(columns, _rules_at(columns, vertical), strict=True))[1:-1]:
+        middles = [(top + bottom) / 2 for top, bottom in pairwise(rows)]
+        crossed = sum(1 for middle in middles if _is_crossed(rules, middle))
+        if crossed >= max(fewest, _DIVIDED * len(middles)):
+            dividing.append(column)
+    return [*dividing, *columns[-1:]]
+
+
 def _reaches(rule: Rule, left: float, right: float) -> bool:
     """Whether a horizontal line lies within a table."""
     return rule.start < right - THICK and left + THICK < rule.end
 
 
 def _distinct(values: Iterable[float]) -> list[float]:
-    """Return the sorted values without those that are near another, as beside a gap of boxes."""
-    distinct = list[float]()
+    """Return the middles of groups of values that are near each other, as edges of boxes are."""
+    groups = list[list[float]]()
     for value in sorted(values):
-        if not distinct or value > distinct[-1] + _SPACING:
-            distinct.append(value)
-    return distinct
+        if not groups or value > groups[-1][-1] + _SPACING:
+            groups.append([])
+        groups[-1].append(value)
+    return [(group[0] + group[-1]) / 2 for group in groups]
 
 
 def with_grid(lines: Sequence[Line], grid: Grid) -> list[Line]:
@@ -105,8 +126,9 @@ def with_grid(lines: Sequence[Line], grid: Grid) -> list[Line]:
     if any(sum(map(is_figure, cell_texts)) > 1 for cell_texts in texts.values()):
         # With two numbers in a cell, the rules do not separate all columns or rows.
         return list(lines)
-    filled = sum(1 for first in first_of.values() if first in texts)
-    if filled < _FILLED * width * height:
+    # Lines of text may be boxed and underlined without being cells.
+    own_cells = len(set(first_of.values()))
+    if own_cells < _FILLED * width * height or len(texts) < _FILLED * own_cells:
         return list(lines)
     table_rows = list[Cells]()
     titles = list[str]()
@@ -149,9 +171,11 @@ def _rules_at(positions: Sequence[float], rules: Sequence[Rule]) -> list[list[Ru
     """Return the ruled lines at each of these positions."""
     rules_at = list[list[Rule]]([] for _ in positions)
     for rule in rules:
-        index = bisect_right(positions, rule.at) - 1
-        if index >= 0 and rule.at - positions[index] <= _SPACING:
-            rules_at[index].append(rule)
+        index = bisect_right(positions, rule.at)
+        near = range(max(0, index - 1), min(index + 1, len(positions)))
+        nearest = min(near, key=lambda position: abs(positions[position] - rule.at))
+        if abs(positions[nearest] - rule.at) <= _SPACING:
+            rules_at[nearest].append(rule)
     return rules_at
 
 
