@@ -25,6 +25,8 @@ _SAME = 0.3
 """Maximum distance between the edges of two lines of a justified paragraph, in letter heights."""
 _FULL = 0.7
 """Minimum share of lines of running text that the next word would not have fitted on."""
+_LETTERS = 2.0
+"""Width of two letters of a script without spaces, in letter heights."""
 _RUNNING_WORDS = 4
 """Minimum average number of words in a line of running text, if its script separates words."""
 
@@ -200,7 +202,11 @@ def _is_running(segment: Sequence[Line]) -> bool:
 
 def _is_full(line: Line, below: Line, edge: float) -> bool:
     """Whether a line is long, and the first word of the next one would not have fitted on it."""
-    return line.is_long and line.right + _first_word(below) > edge
+    word = _first_word(below)
+    if " " not in below.text:
+        # The script does not separate words.
+        word = min(word, _LETTERS * line.height)
+    return line.is_long and line.right + word > edge
 
 
 def _has_words(stack: Sequence[Line]) -> bool:

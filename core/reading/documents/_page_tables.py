@@ -23,6 +23,8 @@ _HEAD_GAP = 2.2
 """Maximum distance from a row of headings to the header below it, in letter heights."""
 _NAME_GAP = 1.5
 """The same if both have text in the first column."""
+_EVEN_STEP = 1.1
+"""Maximum ratio of an even distance between rows to the usual one."""
 _HEAD_STEP = 1.6
 """The same, as a multiple of the usual distance between rows."""
 _HEAD_ROWS = 3
@@ -236,29 +238,39 @@ def _first_row(
 ) -> int:
     """Return the index of the topmost row of headings that belongs to a header."""
     steps = steps_of(rows[header:stop])
-    limit = _HEAD_GAP * rows[header][0].height
+    usual_limit = _HEAD_GAP * rows[header][0].height
     if steps:
-        limit = max(limit, _HEAD_STEP * median(steps))
+        usual_limit = max(usual_limit, _HEAD_STEP * median(steps))
     first = header
-    count = 0
+    count = lone = 0
     while first > free and count <= _HEAD_ROWS:
         parts = parts_of_row(rows[first - 1], columns)
         step = rows[first][0].middle - rows[first - 1][0].middle
         above = rows[first - 1]
         is_row = len(parts) > 1
+        is_lone = False
         if not is_row:
             below = rules_between(rules, above, rows[first])
             is_row = _is_heading(above[0], columns, below)
+            # It may also be the second line of a name.
+            is_lone = not is_row and above[0].left >= columns[0][1]
+            is_row = is_row or is_lone
         has_figures = any(is_figure(part.text) for part in parts)
+        limit = usual_limit
+        if first == header and not is_named:
+            limit = _ROW_GAP * rows[first][0].height
         is_below_name = is_named or first < header
         if is_below_name and max(parts[0].left, rows[first][0].left) < columns[0][1]:
-            # Two lines of one name are close to each other.
-            limit = min(limit, _NAME_GAP * rows[first][0].height)
+            # Two lines of one name are close to each other, rows at the usual distance.
+            usual = _EVEN_STEP * median(steps or [0.0])
+            limit = min(limit, max(usual, _NAME_GAP * rows[first][0].height))
         if step > limit or has_figures or not is_row or not _keeps_to(parts, columns):
             break
+        lone = lone + 1 if is_lone else 0
         first -= 1
         # Names of one and two lines beside each other have other base lines.
         count += step > _LINE_STEP * rows[first][0].height
+    first += lone
     if count > _HEAD_ROWS:
         # So many rows above a header are another block of text.
         return header
@@ -312,7 +324,8 @@ def text_blocks(
         is_labelled = column > 1 and column - 1 not in _figure_columns(rows, table)
         if table.body or not is_labelled or gap * 2 > widest:
             return None
-    is_full = all(len(parts_of_row(row, table.columns)) == len(table.columns) for row in own)
+    counts = {len(parts_of_row(row, table.columns)) for row in own}
+    is_full = counts <= {1, len(table.columns)}
     if is_full and len(edges) > 1:
         return None
     first, stop = table.first, table.stop
