@@ -9,7 +9,14 @@ from statistics import median
 
 from ._gutters import blocks_in_order
 from ._lines import Line, Rule, rows_of, without_wide_spaces
-from ._page_tables import regrouped, tables_among, text_blocks, text_of_table, with_aligned_cells
+from ._page_tables import (
+    regrouped,
+    tables_among,
+    text_blocks,
+    text_of_table,
+    wide_prose,
+    with_aligned_cells,
+)
 from ._table_cells import steps_of
 
 _GAP = 1.7
@@ -53,7 +60,7 @@ def _parts(rows: Sequence[list[Line]], rules: Sequence[Rule]) -> Iterator[str]:
     """Yield the tables in a block, as Markdown, and the paragraphs between them."""
     rows = with_aligned_cells(list(map(regrouped, rows)))
     start = 0
-    tables = tables_among(rows, rules)
+    tables = tables_among(rows, rules, wide_prose(rows))
     for index, table in enumerate(tables):
         beside = text_blocks(rows, tables, index, start)
         first, stop = (beside or table)[:2]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple
 
 from ._figures import is_figure
 from ._headings import Columns, covered_columns
-from ._lines import Line, Rule
+from ._lines import Line, Rule, running_stacks
 from ._table_cells import cells_of, markdown_of, parts_of_row, rules_between, steps_of
 
 _GAP = 1.7
@@ -37,6 +37,8 @@ _LABEL_WORDS = 4
 """Maximum number of words of a label before a number."""
 _SAME = 0.2
 """Maximum distance between aligned positions, in letter heights."""
+_PROSE = 0.75
+"""Minimum width of running text that is no cell, as a share of the width of all rows."""
 _LINE_STEP = 0.8
 """Minimum distance between two lines below each other, in letter heights."""
 _SURE_GUTTER = 2
@@ -159,12 +161,13 @@ def _are_aligned(word: Line, figure: Line) -> bool:
 def tables_among(
     rows: Sequence[list[Line]],
     rules: Sequence[Rule],
+    prose: Collection[Line],
     start: int = 0,
     stop: int | None = None,
 ) -> list[PageTable]:
     """Return the tables among rows, from top to bottom.
 
-    `rules` are the horizontal ruled lines of the page.
+    `rules` are the horizontal ruled lines of the page, `prose` lines that are in no table.
     """
     tables = list[PageTable]()
     stop = len(rows) if stop is None else stop
@@ -175,6 +178,7 @@ def tables_among(
             start = free = start + 1
             continue
         end = _end_of_table(rows[:stop], start)
+        end = next((index for index in range(start, end) if rows[index][-1] in prose), end)
         columns = _columns(rows[start:end])
         if len(columns) < 2:
             start += 1
@@ -184,10 +188,20 @@ def tables_among(
         is_named = header < body
         first = _first_row(rows, rules, free, header, end, columns, is_named=is_named)
         if first > start:
-            tables += tables_among(rows, rules, start, first)
+            tables += tables_among(rows, rules, prose, start, first)
         tables.append(PageTable(first, end, columns, body - first))
         start = free = end
     return tables
+
+
+def wide_prose(rows: Sequence[list[Line]]) -> set[Line]:
+    """Return the lines of running text that are about as wide as all rows together."""
+    lines = list(chain.from_iterable(rows))
+    if not lines:
+        return set()
+    width = max(line.right for line in lines) - min(line.left for line in lines)
+    running = chain.from_iterable(running_stacks(lines))
+    return {line for line in running if line.right - line.left > _PROSE * width}
 
 
 def _header(rows: Sequence[list[Line]], start: int, stop: int, columns: Columns) -> tuple[int, int]:
