@@ -10,9 +10,9 @@ from statistics import median
 from ._gutters import blocks_in_order
 from ._lines import Line, Rule, rows_of, without_wide_spaces
 from ._page_tables import (
+    address_blocks,
     regrouped,
     tables_among,
-    text_blocks,
     text_of_table,
     wide_prose,
     with_aligned_cells,
@@ -62,7 +62,7 @@ def _parts(rows: Sequence[list[Line]], rules: Sequence[Rule]) -> Iterator[str]:
     start = 0
     tables = tables_among(rows, rules, wide_prose(rows))
     for index, table in enumerate(tables):
-        beside = text_blocks(rows, tables, index, start)
+        beside = address_blocks(rows, tables, index, start)
         first, stop = (beside or table)[:2]
         text = _text(rows[start:first])
         if text:

@@ -308,7 +308,7 @@ def _is_heading(line: Line, columns: Columns, below: Sequence[Rule]) -> bool:
     return min(map(abs, distances)) <= line.height / 2
 
 
-def text_blocks(
+def address_blocks(
     rows: Sequence[list[Line]], tables: Sequence[PageTable], index: int, free: int
 ) -> TextBlocks | None:
     """Return the blocks of text that a table is, if a table of figures is below it.

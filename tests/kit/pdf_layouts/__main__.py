@@ -1,4 +1,4 @@
-"""Measure how well the layout of PDFs is read: `python extras/evaluation/pdf_layouts.py OUT`.
+"""Measure how well the layout of PDFs is read: `PYTHONPATH=tests python -m kit.pdf_layouts OUT`.
 
 Fifteen kinds of layout are made by programs that are not ours (pdfLaTeX, LibreOffice, Chromium,
 WeasyPrint, ReportLab) from texts and tables that are known, parsed, and compared:
@@ -22,8 +22,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pdf_layouts.layouts import LAYOUTS, Layout, ProgramMissing, Table
-from pdf_layouts.variants import VARIANTS
+from deep_research.core.reading.documents.worker import parse
+from kit.pdf_layouts.layouts import LAYOUTS, Layout, ProgramMissing, Table
+from kit.pdf_layouts.variants import VARIANTS
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\s/|]+")
@@ -165,12 +166,12 @@ def measure(
 def table_of(scores: Sequence[tuple[str, Score]]) -> str:
     """Return the scores as a Markdown table."""
     lines = ["| layout | cells | order | lost | new |", "| --- | --- | --- | --- | --- |"]
-    for name, one in scores:
-        cells = f"{one.right_cells}/{one.cells}"
-        order = f"{one.right_sentences}/{one.sentences}"
-        lost, new = " ".join(one.lost[:8]), " ".join(one.new[:8])
+    for name, result in scores:
+        cells = f"{result.right_cells}/{result.cells}"
+        order = f"{result.right_sentences}/{result.sentences}"
+        lost, new = " ".join(result.lost[:8]), " ".join(result.new[:8])
         lines.append(
-            f"| {name} | {cells} | {order} | {len(one.lost)} {lost} | {len(one.new)} {new} |"
+            f"| {name} | {cells} | {order} | {len(result.lost)} {lost} | {len(result.new)} {new} |"
         )
     right, cells = sum(s.right_cells for _, s in scores), sum(s.cells for _, s in scores)
     placed, prose = sum(s.right_sentences for _, s in scores), sum(s.sentences for _, s in scores)
@@ -183,8 +184,6 @@ def table_of(scores: Sequence[tuple[str, Score]]) -> str:
 
 def _ours(content: bytes) -> str:
     """Parse a PDF as the product does."""
-    from deep_research.core.reading.documents.worker import parse
-
     return parse(content, "layout.pdf").text
 
 

@@ -476,13 +476,13 @@ RIGHT = Table(
 def tables_side_by_side() -> bytes:
     """Two tables beside each other by WeasyPrint."""
 
-    def one(table: Table) -> str:
+    def shown(table: Table) -> str:
         return f"<table>{html_rows([table.paths], 'th')}{html_rows(table.rows)}</table>"
 
     prose = SENTENCES[10:16]
     return by_weasyprint(f"""<style>body {{ font: 10pt sans-serif }} .both {{ display: flex; gap: 25mm }}
 th {{ text-align: left; border-bottom: 1px solid }} td, th {{ padding: 1mm 4mm 1mm 0 }}</style>
-{html_prose(prose[:3])}<div class=both>{one(LEFT)}{one(RIGHT)}</div>{html_prose(prose[3:])}""")
+{html_prose(prose[:3])}<div class=both>{shown(LEFT)}{shown(RIGHT)}</div>{html_prose(prose[3:])}""")
 
 
 # 13: a table that goes on over three pages, its header repeated.
