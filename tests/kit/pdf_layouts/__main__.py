@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deep_research.core.reading.documents.worker import parse
-from kit.pdf_layouts.layouts import LAYOUTS, Layout, ProgramMissing, Table
+from kit.pdf_layouts.layouts import LAYOUTS, Layout, Table
+from kit.pdf_layouts.programs import ProgramMissing
 from kit.pdf_layouts.variants import VARIANTS
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -94,7 +95,7 @@ def _letters(text: str) -> str:
 def _right_cells(table: Table, grids: Sequence[Grid]) -> int:
     """Count the cells of a table that stand in one parsed row and below their own heading."""
     paths = [Counter(_WORD.findall(path.lower())) for path in table.paths]
-    rows = [(set_of_heads, row) for set_of_heads, row in _rows(grids)]
+    rows = _rows(grids)
     right = 0
     for row in table.rows:
         best, best_index = 0, -1
@@ -112,7 +113,7 @@ def _right_cells(table: Table, grids: Sequence[Grid]) -> int:
 
 def _rows(grids: Sequence[Grid]) -> list[tuple[list[Counter[str]], list[str]]]:
     """Return each parsed row with the words of its headings."""
-    rows = []
+    rows = list[tuple[list[Counter[str]], list[str]]]()
     for grid in grids:
         heads = [Counter(_WORD.findall(head.lower())) for head in grid.heads]
         rows.extend((heads, row) for row in grid.rows)
@@ -132,11 +133,13 @@ def _has(cell: str, path: Counter[str], heads: list[Counter[str]], parsed: list[
 
 def _in_order(sentences: Sequence[str], text: str) -> int:
     """Count the sentences that stand in the text whole and in their order."""
-    places = [text.find(sentence) for sentence in sentences]
-    count, last = 0, -1
-    for place in places:
-        if place > last:
-            count, last = count + 1, place
+    count = 0
+    last = -1
+    for sentence in sentences:
+        position = text.find(sentence)
+        if position > last:
+            count += 1
+            last = position
     return count
 
 
@@ -169,15 +172,19 @@ def table_of(scores: Sequence[tuple[str, Score]]) -> str:
     for name, result in scores:
         cells = f"{result.right_cells}/{result.cells}"
         order = f"{result.right_sentences}/{result.sentences}"
-        lost, new = " ".join(result.lost[:8]), " ".join(result.new[:8])
-        lines.append(
-            f"| {name} | {cells} | {order} | {len(result.lost)} {lost} | {len(result.new)} {new} |"
-        )
-    right, cells = sum(s.right_cells for _, s in scores), sum(s.cells for _, s in scores)
-    placed, prose = sum(s.right_sentences for _, s in scores), sum(s.sentences for _, s in scores)
-    lost, new = sum(len(s.lost) for _, s in scores), sum(len(s.new) for _, s in scores)
+        lost = " ".join([str(len(result.lost)), *result.lost[:8]])
+        new = " ".join([str(len(result.new)), *result.new[:8]])
+        lines.append(f"| {name} | {cells} | {order} | {lost} | {new} |")
+    results = [result for _, result in scores]
+    right = sum(result.right_cells for result in results)
+    total = sum(result.cells for result in results)
+    ordered = sum(result.right_sentences for result in results)
+    sentences = sum(result.sentences for result in results)
+    missing = sum(len(result.lost) for result in results)
+    wrong = sum(len(result.new) for result in results)
+    share = right / max(total, 1)
     lines.append(
-        f"| all | {right}/{cells} = {right / max(cells, 1):.1%} | {placed}/{prose} | {lost} | {new} |"
+        f"| all | {right}/{total} = {share:.1%} | {ordered}/{sentences} | {missing} | {wrong} |"
     )
     return "\n".join(lines)
 

@@ -458,8 +458,8 @@ def accounts() -> bytes:
     for row in sheet.iter_rows(min_row=4, min_col=2):
         for cell in row:
             cell.alignment = Alignment(horizontal="right")
-    for column, width in zip("ABCD", (34, 9, 13, 13), strict=True):
-        sheet.column_dimensions[column].width = width
+    for letter, width in zip("ABCD", (34, 9, 13, 13), strict=True):
+        sheet.column_dimensions[letter].width = width
     stream = io.BytesIO()
     book.save(stream)
     return by_office(stream.getvalue(), ".xlsx")
