@@ -100,6 +100,78 @@ def test_a_table_across_two_columns_of_prose_is_one_table() -> None:
     assert text.split("\n\n") == [markdown(rows), " ".join(LEFT), " ".join(RIGHT)]
 
 
+SAMPLES = (
+    ("Well", "Depth", "Nitrate", "Iron", "Sulphate"),
+    ("Mill", "12.5", "18.4", "0.21", "44.0"),
+    ("Weir", "14.0", "51.9", "1.07", "39.5"),
+    ("Quay", "9.5", "9.3", "0.02", "41.8"),
+)
+USES = (("Well", "Owner", "Use"), ("Mill", "Parish", "Drinking"), ("Quay", "Port", "Cooling"))
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+@pytest.mark.parametrize("beside", [0, 5], ids=["even base lines", "other base lines"])
+@pytest.mark.parametrize("leading", [14, 17], ids=["on the lines of the text", "spaced rows"])
+@pytest.mark.parametrize(
+    ("rows", "edges"),
+    [
+        (SAMPLES, (60, 170, 270, 420, 520)),
+        (SAMPLES, (60, 180, 327, 420, 520)),
+        ([row[:3] for row in SAMPLES], (60, 250, 480)),
+        (USES, (60, 230, 470)),
+    ],
+    ids=["cells beside the gutter", "cells across the gutter", "three columns", "words"],
+)
+def test_a_table_between_columns_of_prose_that_no_strip_separates_from_it_is_one_table(
+    rows: Sequence[Sequence[str]],
+    edges: Sequence[float],
+    leading: float,
+    beside: float,
+    by_rows: bool,
+) -> None:
+    table = cells(rows, edges, 700 - 14 * len(LEFT), leading)
+    below = table[-1].y - 14
+    pieces = [*column(60, 700, LEFT), *column(325, 700 + beside, RIGHT), *table]
+    pieces += [*column(60, below - beside, LEFT), *column(325, below, RIGHT)]
+    if by_rows:
+        pieces.sort(key=lambda piece: (-piece.y, piece.x))
+    prose = [" ".join(LEFT), " ".join(RIGHT)]
+    assert text_of(pieces).split("\n\n") == [*prose, markdown(rows), *prose]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_columns_of_prose_that_start_together_below_tables_are_no_cells(count: int) -> None:
+    *tops, last = (760, 540, 320)[: count + 1]
+    pieces = [*column(60, last, LEFT), *column(325, last, RIGHT)]
+    for top in tops:
+        pieces += [*column(60, top, LEFT), *column(325, top, RIGHT)]
+        pieces += cells(SAMPLES, (60, 180, 280, 420, 520), top - 130, 16)
+    prose = [" ".join(LEFT), " ".join(RIGHT)]
+    assert text_of(pieces).split("\n\n") == [*prose, markdown(SAMPLES)] * count + prose
+
+
+def test_group_headings_and_further_lines_belong_to_a_table_between_columns_of_prose() -> None:
+    edges = (60, 170, 270, 420, 520)
+    rows = [*SAMPLES[:3], ("Quay", "9.5", "9.3", "0.02", "41.8")]
+    table = [*cells(rows, edges, 560, 16), Put(60, 500, "of the port")]
+    heads = [centred(205, 576, "Field"), centred(460, 576, "Laboratory")]
+    pieces = [*column(60, 700, LEFT), *column(325, 705, RIGHT), *heads, *table]
+    pieces += [*column(60, 470, LEFT), *column(325, 475, RIGHT)]
+    head, mill, weir, quay = rows
+    read = (
+        (
+            head[0],
+            *(f"Field / {name}" for name in head[1:3]),
+            *(f"Laboratory / {name}" for name in head[3:]),
+        ),
+        mill,
+        weir,
+        ("Quay of the port", *quay[1:]),
+    )
+    prose = [" ".join(LEFT), " ".join(RIGHT)]
+    assert text_of(pieces).split("\n\n") == [*prose, markdown(read), *prose]
+
+
 YEARS = ("2023", "2024", "2025")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, pairwise, starmap
 from typing import NamedTuple
 
 from ._figures import is_figure
 from ._lines import Line, middle_of, rows_of, running_stacks
+from ._page_tables import columns_of
 
 _COLUMN_LINES = 4
 """Minimum number of lines on each side of a gutter."""
@@ -38,6 +39,12 @@ _EDGE = 0.6
 """Minimum share of the rows beside a gutter that begin or end at the same position."""
 _NEAR = 0.25
 """Maximum distance between aligned positions, in letter heights."""
+_TABLE_ROWS = 3
+"""Minimum number of rows of a table between columns that no white strip separates from them."""
+_TABLE_STEP = 4.0
+"""Maximum distance between two of its rows, in letter heights."""
+_SAME_BASE = 0.12
+"""Maximum difference between the base lines of a row's cells, in letter heights."""
 _UNEVEN = 1.25
 _ALIGNED = 0.8
 """Minimum share of paragraphs that start at the same height in both columns of a table."""
@@ -103,14 +110,18 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     """Return the position between two columns of a page; None for a single column or a table."""
     lefts = sorted(line.left for line in lines)
     rights = sorted(line.right for line in lines)
-    candidates: list[tuple[int, float]] = []
+    long_lefts = sorted(line.left for line in lines if line.is_long)
+    long_rights = sorted(line.right for line in lines if line.is_long)
+    candidates: list[tuple[int, int, float]] = []
     for right in sorted(set(rights)):
         before = bisect_right(rights, right)
         behind = len(lines) - bisect_left(lefts, right)
+        # Text says more about a gutter than cells of tables across it.
+        long_across = bisect_left(long_lefts, right) - bisect_right(long_rights, right)
         if min(before, behind) >= _COLUMN_LINES:
-            candidates.append((len(lines) - before - behind, right))
+            candidates.append((long_across, len(lines) - before - behind, right))
     beside: float | None = None
-    for _, gutter in sorted(candidates)[:_MOST_GUTTERS]:
+    for *_, gutter in sorted(candidates)[:_MOST_GUTTERS]:
         parts = _cut_at(gutter, lines)
         left, right_column = _columns_beside(gutter, parts)
         if not any(line.is_long for line in chain(left, right_column)):
@@ -122,7 +133,7 @@ def _gutter(lines: Sequence[Line]) -> float | None:
         running = {*chain(*on_left, *on_right)}
         if on_left and on_right:
             is_even = _has_edge(gutter, [*left, *right_column], running)
-            if is_even and not _start_together(left, right_column):
+            if is_even and not _start_together(gutter, parts, running):
                 return gutter
         elif beside is None:
             if _are_beside(on_left, left, right_column):
@@ -199,10 +210,15 @@ def _is_next_to(line: Line, row: Sequence[Line], own: Sequence[Line]) -> bool:
     return not any(other.right <= line.left for other in between)
 
 
-def _start_together(left: Sequence[Line], right: Sequence[Line]) -> bool:
+def _start_together(gutter: float, parts: Sequence[Line], running: set[Line]) -> bool:
     """Whether paragraphs on two sides start at the same heights, as the cells of a table do."""
-    left_starts = _starts(left)
-    right_starts = _starts(right)
+    left, right = _columns_beside(gutter, parts)
+    tables = list[list[Line]]()
+    for table in _tables_across(parts, gutter, running):
+        if not _is_aligned(table, gutter, running):
+            tables.append(table)
+    left_starts = _starts(left, tables)
+    right_starts = _starts(right, tables)
     most = max(len(left_starts), len(right_starts))
     together = 0
     for start in left_starts:
@@ -211,14 +227,31 @@ def _start_together(left: Sequence[Line], right: Sequence[Line]) -> bool:
     return together >= _SHARED and together >= _ALIGNED * most
 
 
-def _starts(column: Sequence[Line]) -> list[Line]:
-    """Return the first lines of the paragraphs of a column that white strips separate."""
-    rows = [row[0] for row in rows_of(column)]
+def _is_aligned(table: Sequence[Line], gutter: float, running: set[Line]) -> bool:
+    """Whether the cells behind a gutter begin where running text does, as cells of one table."""
+    edges = [line.left for line in running if line.left >= gutter]
+    aligned = 0
+    rows = rows_of(table)
+    for row in rows:
+        cell = next((line for line in row if line.left >= gutter), None)
+        if cell and any(abs(cell.left - edge) <= _NEAR * cell.height for edge in edges):
+            aligned += 1
+    return aligned * 2 > len(rows)
+
+
+def _starts(column: Sequence[Line], tables: Sequence[Sequence[Line]]) -> list[Line]:
+    """Return the first lines of the paragraphs of a column that white strips separate.
+
+    Text below one of the `tables` across both columns starts there on both sides anyway.
+    """
+    inside = set(chain(*tables))
+    rows = [row[0] for row in rows_of(line for line in column if line not in inside)]
     steps = [below.middle - above.middle for above, below in pairwise(rows)]
     usual = min(steps, default=0.0)
     starts = rows[:1]
-    for row, step in zip(rows[1:], steps, strict=True):
-        if step > _UNEVEN * usual:
+    for (above, row), step in zip(pairwise(rows), steps, strict=True):
+        is_resumed = any(above.middle < table[0].middle < row.middle for table in tables)
+        if step > _UNEVEN * usual and not is_resumed:
             starts.append(row)
     return starts
 
@@ -227,19 +260,104 @@ def _bands(parts: Sequence[Line], gutter: float) -> Iterator[_Band]:
     """Yield the parts of a page from top to bottom."""
     left, right = _columns_beside(gutter, parts)
     running = set(chain(*running_stacks(left), *running_stacks(right)))
-    alone = set(_alone(parts))
-    beside = sorted([line for line in [*left, *right] if line not in alone], key=middle_of)
-    dividers = sorted(set(parts).difference(beside), key=middle_of)
     width = (gutter - min(line.left for line in left), max(line.right for line in right) - gutter)
+    dividers = list(_tables_across(parts, gutter, running))
+    apart = {*_alone(parts), *chain(*dividers)}
+    beside = sorted([line for line in [*left, *right] if line not in apart], key=middle_of)
+    apart = {*chain(*dividers), *beside}
+    dividers += [[line] for line in parts if line not in apart]
     start = 0
-    for divider in [*dividers, None]:
+    for divider in [*sorted(dividers, key=_middle_of_first), None]:
         stop = len(beside)
         if divider is not None:
-            stop = bisect_left(beside, divider.middle, key=middle_of)
+            stop = bisect_left(beside, divider[0].middle, key=middle_of)
         yield from _bands_beside(beside[start:stop], gutter, width, running)
         start = stop
         if divider is not None:
-            yield _Band([divider], True)
+            yield _Band(divider, True)
+
+
+def _middle_of_first(lines: Sequence[Line]) -> float:
+    return lines[0].middle
+
+
+def _tables_across(
+    parts: Sequence[Line], gutter: float, running: set[Line]
+) -> Iterator[list[Line]]:
+    """Yield the tables across the gutter, even if no white strip separates them from columns.
+
+    The cells of their rows stand on one base line, and their columns are the same in all rows.
+    """
+    rows = rows_of(parts)
+    # The last cell above running text may have been taken for a short line of it.
+    prose = {line for line in running if line.is_long}
+    start = 0
+    while start < len(rows):
+        stop = start
+        across = list[list[Line]]()
+        for index in range(start, len(rows)):
+            row = rows[index]
+            step = row[0].middle - rows[max(start, index - 1)][0].middle
+            if not prose.isdisjoint(row) or step > _TABLE_STEP * row[0].height:
+                break
+            if _is_row_across(row, gutter):
+                across.append(row)
+                stop = index + 1
+            elif not across:
+                break
+        columns = columns_of(across)
+        is_table = len(across) >= _TABLE_ROWS and len(columns) > 1
+        is_table = is_table and columns[0][0] < gutter < columns[-1][1]
+        if is_table and not _are_two_tables(list(chain(*across)), gutter):
+            first, stop = _with_near_rows(rows, start, stop, running)
+            yield list(chain(*rows[first:stop]))
+            start = stop
+        else:
+            start += 1
+
+
+def _is_row_across(row: Sequence[Line], gutter: float) -> bool:
+    """Whether the cells of a row stand on one base line, on both sides of a gutter or across it."""
+    bases = [line.bottom - line.height / 4 for line in row]
+    if max(bases) - min(bases) > _SAME_BASE * row[0].height:
+        return False
+    is_row = len(row) > 2 or any(is_figure(line.text) for line in row[1:])
+    return is_row and row[0].left < gutter < row[-1].right
+
+
+def _with_near_rows(
+    rows: Sequence[Sequence[Line]], start: int, stop: int, running: set[Line]
+) -> tuple[int, int]:
+    """Extend a table by rows that are as near to it as its own rows are to each other.
+
+    What is beyond them is further away. They are headings, or further lines of its last cells.
+    """
+    gaps = list(starmap(_gap_between, pairwise(rows[start:stop])))
+    widest = max(gaps) + _NEAR * rows[start][0].height
+    gaps_above = [_gap_between(*pair) for pair in pairwise(rows[: start + 1])]
+    gaps_below = [_gap_between(*pair) for pair in pairwise(rows[stop - 1 :])]
+    above = _near_rows(rows[:start][::-1], gaps_above[::-1], widest, running)
+    below = _near_rows(rows[stop:], gaps_below, widest, running)
+    return start - above, stop + below
+
+
+def _near_rows(
+    rows: Sequence[Sequence[Line]], gaps: Sequence[float], widest: float, running: set[Line]
+) -> int:
+    """Return how many rows beside a table belong to it; `gaps` are those on their near sides."""
+    count = 0
+    for row, gap in zip(rows, gaps, strict=True):
+        if gap > widest:
+            return count
+        if not running.isdisjoint(row):
+            return 0
+        count += 1
+    return count
+
+
+def _gap_between(above: Sequence[Line], below: Sequence[Line]) -> float:
+    """Return the height of the white strip between two rows; negative if they overlap."""
+    return min(line.top for line in below) - max(line.bottom for line in above)
 
 
 def _alone(parts: Sequence[Line]) -> Iterator[Line]:

@@ -179,7 +179,7 @@ def tables_among(
             continue
         end = _end_of_table(rows[:stop], start)
         end = next((index for index in range(start, end) if rows[index][-1] in prose), end)
-        columns = _columns(rows[start:end])
+        columns = columns_of(rows[start:end])
         if len(columns) < 2:
             start += 1
             continue
@@ -460,7 +460,7 @@ def _starts_table(rows: Sequence[list[Line]], start: int, index: int) -> bool:
     return len(below) > 1 and all(is_figure(line.text) for line in below[1:])
 
 
-def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
+def columns_of(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
     """Return the left and right edges of a table's columns.
 
     They are empty if the rows have no gaps at the same places.
