@@ -298,6 +298,80 @@ def test_headings_that_nearly_touch_are_cut_where_their_columns_are() -> None:
     assert text_of(pieces) == markdown(rows)
 
 
+def rows_of_words(rows: Sequence[Sequence[str]], edges: Sequence[float], top: float) -> list[Put]:
+    """All columns begin at their edges."""
+    return [
+        Put(edge, top - 14 * number, cell)
+        for number, row in enumerate(rows)
+        for edge, cell in zip(edges, row, strict=True)
+        if cell
+    ]
+
+
+PLANTS = (
+    ("Year", "Tonnes", "Cost", "Tonnes", "Cost"),
+    ("2022", "1,210", "88.2", "940", "91.0"),
+    ("2023", "1,305", "86.7", "1,002", "90.4"),
+    ("2024", "1,377", "85.1", "1,066", "89.3"),
+)
+KINDS = (
+    ("Year", "Kind", "Ships"),
+    ("2019", "first", "12"),
+    ("2020", "third", "9"),
+    ("2021", "first", "15"),
+)
+PORTS = (
+    ("Port", "Year", "Depth"),
+    ("Hollin", "2019", "7.5"),
+    ("Skerry", "2020", "11.0"),
+    ("Anlow", "2021", "9.25"),
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "edges"),
+    [
+        (KINDS, (60, 93, 180)),
+        (PORTS, (60, 180, 212)),
+        ([row[:3] for row in PLANTS], (60, 93, 135)),
+        (PLANTS, (60, 93, 135, 180, 222)),
+    ],
+    ids=["years and words", "years and numbers", "two strips", "columns with the same names"],
+)
+@pytest.mark.parametrize("has_total", [False, True])
+def test_a_strip_that_is_narrow_but_empty_in_all_rows_divides_columns(
+    rows: Sequence[Sequence[str]], edges: Sequence[float], has_total: bool
+) -> None:
+    if has_total:
+        rows = [*rows, ("All", *rows[1][1:])]
+    assert text_of(rows_of_words(rows, edges, 700)) == markdown(rows)
+
+
+@pytest.mark.parametrize("indent", [0, 16], ids=["at the first column", "centred"])
+def test_headings_over_groups_that_begin_behind_a_narrow_strip_belong_to_each(indent: int) -> None:
+    heads = [Put(93 + indent, 716, "North"), Put(180 + indent, 716, "South")]
+    text = text_of([*heads, *rows_of_words(PLANTS, (60, 93, 135, 180, 222), 700)])
+    names = [f"{group} / {name}" for group in ("North", "South") for name in PLANTS[0][1:3]]
+    assert text == markdown([("Year", *names), *PLANTS[1:]])
+
+
+@pytest.mark.parametrize(
+    ("labels", "amounts"),
+    [
+        (("1.  Rope of hemp", "2.  Tar", "3.  Anchors"), ("12.50", "3.10", "140.00")),
+        (("Rope of hemp", "Tar in barrels", "Anchors"), ("$  12.50", "$  13.10", "$  40.00")),
+        (("Rope  of hemp", "Barrels  of tar", "Two  anchors"), ("12.50", "3.10", "140.00")),
+    ],
+    ids=["list items", "signs of currencies", "wide spaces"],
+)
+def test_a_wide_space_within_cells_divides_no_columns(
+    labels: Sequence[str], amounts: Sequence[str]
+) -> None:
+    rows = [("Item", "Price"), *zip(labels, amounts, strict=True)]
+    text = text_of(rows_of_words(rows, (60, 250), 700))
+    assert " ".join(text.split()) == " ".join(markdown(rows).split())
+
+
 @pytest.mark.parametrize(
     "figures", [("1 284", "12 450", "1 190"), ("1 284,5", "450,2", "22 190,0")]
 )

@@ -111,6 +111,10 @@ def _equal_spans(heads: Sequence[Line], header: Header, stubs: int) -> list[Span
     if rest or size < 2 or heads[0].left < columns[stubs - 1][1]:
         return []
     is_lone_middle = len(heads) == 1 and size % 2 == 1
+    groups = {
+        tuple(header.names[first : first + size]) for first in range(stubs, len(columns), size)
+    }
+    are_repeated = len(heads) > 1 and len(groups) == 1
     spans = list[Span]()
     for index, head in enumerate(heads):
         first = stubs + size * index
@@ -120,7 +124,9 @@ def _equal_spans(heads: Sequence[Line], header: Header, stubs: int) -> list[Span
         is_off = distance > _EXACT * head.height and single < _ALIGNED * head.height
         # A name of two lines over the middle column looks the same.
         is_name = is_lone_middle and single <= _EXACT * head.height
-        if distance > _CENTRED * width or is_off or is_name:
+        # Above names that are the same in each group, headings need not be centred.
+        is_first = are_repeated and abs(head.left - columns[first][0]) <= _EXACT * head.height
+        if not is_first and (distance > _CENTRED * width or is_off or is_name):
             return []
         if not _are_distinct(header.names[first : last + 1]):
             return []

@@ -52,6 +52,10 @@ _BLOCK_APART = 1.4
 """Minimum ratio of the distance from an address to a table below to that between its lines."""
 _BLOCK_GAP = 3
 """Minimum distance between two addresses beside each other, in letter heights."""
+_STRIP = 0.5
+"""Minimum width of a strip between aligned cells, in letter heights; spaces are narrower."""
+_STRIP_ROWS = 3
+"""Minimum number of rows with cells on both sides of it."""
 _PADDED = 1.25
 """Minimum ratio of the distance between rows to the distance between lines within a cell."""
 TABLE = "| "
@@ -146,7 +150,13 @@ def _cut_at_numbers(line: Line, figures: Sequence[Line]) -> list[Line]:
         word = line._replace(left=left, right=right, text=line.text[start:stop].strip(), gaps=())
         before = line.text.rfind(" ", 0, start - 1) + 1
         is_thousands = _THOUSANDS.match(line.text, before)
-        if not is_thousands and any(_are_aligned(word, figure) for figure in figures):
+        # The sign of a currency belongs to its number.
+        is_sign = not re.search(r"\w", line.text[before:start])
+        if (
+            not is_thousands
+            and not is_sign
+            and any(_are_aligned(word, figure) for figure in figures)
+        ):
             *cut, rest = rest.cut(begin, left)
             parts += cut
     return [*parts, rest]
@@ -484,22 +494,93 @@ def columns_of(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
 def _with_narrow_gaps(
     rows: Sequence[list[Line]], columns: list[tuple[float, float]]
 ) -> list[tuple[float, float]]:
-    """Split the columns in which a strip between two numbers goes through all rows."""
+    """Split the columns in which a narrow strip goes through all rows.
+
+    It lies between two numbers, or is wider than a space and beside aligned parts.
+    """
     split = list[tuple[float, float]]()
+    lines = list(chain.from_iterable(rows))
     for left, right in columns:
-        gaps = list[tuple[float, float]]()
-        count = 0
-        for line in chain.from_iterable(rows):
-            if left <= line.centre <= right and re.search(r"\d", line.text):
-                count += 1
-                gaps += _gap_between_numbers(line)
-        begin = max((gap[0] for gap in gaps), default=0.0)
-        end = min((gap[1] for gap in gaps), default=0.0)
-        if len(gaps) == count > 2 and begin < end:
-            split += [(left, begin), (end, right)]
-        else:
-            split.append((left, right))
+        others = [column for column in columns if column != (left, right)]
+        own = list[Line]()
+        for line in lines:
+            if left <= line.centre <= right and not _reaches_into(line, others):
+                own.append(line)
+        strip = _strip_between_numbers(own)
+        strips = [strip] if strip else list(_strips_beside_aligned_parts(own))
+        for begin, end in strips:
+            split.append((left, begin))
+            left = end
+        split.append((left, right))
     return split
+
+
+def _reaches_into(line: Line, columns: Columns) -> bool:
+    return any(line.left < right and left < line.right for left, right in columns)
+
+
+def _strip_between_numbers(lines: Sequence[Line]) -> tuple[float, float] | None:
+    """Return the strip between two numbers of all lines that have one; None without one."""
+    gaps = list[tuple[float, float]]()
+    count = 0
+    for line in lines:
+        if re.search(r"\d", line.text):
+            count += 1
+            gaps += _gap_between_numbers(line)
+    strip = _common(gaps)
+    return strip if len(gaps) == count > 2 else None
+
+
+def _common(gaps: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
+    """Return the strip that all gaps have in common; None if there is none."""
+    begin = max((gap[0] for gap in gaps), default=0.0)
+    end = min((gap[1] for gap in gaps), default=0.0)
+    return (begin, end) if begin < end else None
+
+
+def _strips_beside_aligned_parts(lines: Sequence[Line]) -> Iterator[tuple[float, float]]:
+    """Yield the strips, wider than a space, between parts that are aligned."""
+    wide_gaps = [_wide_gaps(line) for line in lines]
+    for gap in min(filter(None, wide_gaps), key=len, default=[]):
+        cut = [line.cut(*gap, _STRIP) for line in lines]
+        first = next(index for index, parts in enumerate(cut) if len(parts) > 1)
+        # What is above may be headings of several columns.
+        below = lines[first:]
+        cells = [parts for parts in cut if len(parts) > 1]
+        strip = _common([(before.right, after.left) for before, after in cells])
+        if strip and len(cells) * 2 > len(below) and _are_cells(cells):
+            left, right = strip
+            across = [line for line in below if line.left < right and left < line.right]
+            if all(len(line.cut(*strip)) > 1 for line in across):
+                yield strip
+
+
+def _wide_gaps(line: Line) -> list[tuple[float, float]]:
+    """Return the gaps of a line that are wider than a space."""
+    return [gap for _, gap in line.gaps if gap[1] - gap[0] > _STRIP * line.height]
+
+
+def _are_cells(parts: Sequence[Sequence[Line]]) -> bool:
+    """Whether the words before and behind a strip are cells, and not a list item or a unit."""
+    befores = [before for before, _ in parts]
+    afters = [after for _, after in parts]
+    if not all(re.search(r"\w", line.text) for line in (*befores, *afters)):
+        return False
+    has_markers = all(_MARKER.fullmatch(before.text) for before in befores)
+    if has_markers and not all(is_figure(after.text) for after in afters):
+        return False
+    # A heading may be centred over its column.
+    return _aligned(afters) >= max(len(afters) - 1, _STRIP_ROWS)
+
+
+def _aligned(lines: Sequence[Line]) -> int:
+    """Return the number of lines that are aligned with the last one, on one side or centred."""
+    last = lines[-1]
+    near = _SAME * last.height
+    lefts = sum(abs(line.left - last.left) <= near for line in lines)
+    rights = sum(abs(line.right - last.right) <= near for line in lines)
+    centres = sum(abs(line.centre - last.centre) <= near for line in lines)
+    return max(lefts, rights, centres)
 
 
 def _gap_between_numbers(line: Line) -> list[tuple[float, float]]:
