@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ._figures import is_figure
 from ._lines import Line, middle_of, rows_of, running_stacks
-from ._page_tables import columns_of
+from ._page_tables import aligned_columns
 
 _COLUMN_LINES = 4
 """Minimum number of lines on each side of a gutter."""
@@ -305,7 +305,7 @@ def _tables_across(
                 stop = index + 1
             elif not across:
                 break
-        columns = columns_of(across)
+        columns = aligned_columns(across)
         is_table = len(across) >= _TABLE_ROWS and len(columns) > 1
         is_table = is_table and columns[0][0] < gutter < columns[-1][1]
         if is_table and not _are_two_tables(list(chain(*across)), gutter):

@@ -66,6 +66,8 @@ _FIGURES = re.compile(r"(?:(?:^|\s)[^\w\s]*(?:\d[\d.,'’]*[.,'’]\d+|(?<=\()\d
 separator."""
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3} \d{3}(?!\d)")
 """A space that may separate thousands."""
+_WORD = re.compile(r"\w")
+"""A letter or digit, which signs of currencies do not contain."""
 _MARKER = re.compile(
     r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]|[•▪‣◦·–—*\x7f\ue000-\uf8ff-]|\d{1,2}(?:\.\d{1,2})+\.?",
     re.IGNORECASE,
@@ -149,14 +151,9 @@ def _cut_at_numbers(line: Line, figures: Sequence[Line]) -> list[Line]:
             stop, (right, _) = line.gaps[index + 1]
         word = line._replace(left=left, right=right, text=line.text[start:stop].strip(), gaps=())
         before = line.text.rfind(" ", 0, start - 1) + 1
-        is_thousands = _THOUSANDS.match(line.text, before)
-        # The sign of a currency belongs to its number.
-        is_sign = not re.search(r"\w", line.text[before:start])
-        if (
-            not is_thousands
-            and not is_sign
-            and any(_are_aligned(word, figure) for figure in figures)
-        ):
+        # The space may separate thousands, or a number from the sign of its currency.
+        is_within = _THOUSANDS.match(line.text, before) or not _WORD.search(line.text[before:start])
+        if not is_within and any(_are_aligned(word, figure) for figure in figures):
             *cut, rest = rest.cut(begin, left)
             parts += cut
     return [*parts, rest]
@@ -189,7 +186,7 @@ def tables_among(
             continue
         end = _end_of_table(rows[:stop], start)
         end = next((index for index in range(start, end) if rows[index][-1] in prose), end)
-        columns = columns_of(rows[start:end])
+        columns = aligned_columns(rows[start:end])
         if len(columns) < 2:
             start += 1
             continue
@@ -470,7 +467,7 @@ def _starts_table(rows: Sequence[list[Line]], start: int, index: int) -> bool:
     return len(below) > 1 and all(is_figure(line.text) for line in below[1:])
 
 
-def columns_of(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
+def aligned_columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
     """Return the left and right edges of a table's columns.
 
     They are empty if the rows have no gaps at the same places.
@@ -564,7 +561,7 @@ def _are_cells(parts: Sequence[Sequence[Line]]) -> bool:
     """Whether the words before and behind a strip are cells, and not a list item or a unit."""
     befores = [before for before, _ in parts]
     afters = [after for _, after in parts]
-    if not all(re.search(r"\w", line.text) for line in (*befores, *afters)):
+    if not all(_WORD.search(line.text) for line in (*befores, *afters)):
         return False
     has_markers = all(_MARKER.fullmatch(before.text) for before in befores)
     if has_markers and not all(is_figure(after.text) for after in afters):
