@@ -172,6 +172,16 @@ def test_group_headings_and_further_lines_belong_to_a_table_between_columns_of_p
     assert text_of(pieces).split("\n\n") == [*prose, markdown(read), *prose]
 
 
+def test_tables_of_two_columns_stay_apart_on_common_base_lines() -> None:
+    berths = (("Berth", "Length", "Fee"), ("Mole", "41.0", "190.5"), ("Pier", "66.5", "240.0"))
+    wells = WELLS[:3]
+    pieces = [*column(60, 700, LEFT), *column(325, 700, RIGHT)]
+    pieces += [*cells(wells, (60, 170, 230), 588), *cells(berths, (325, 435, 495), 588)]
+    prose = [" ".join(LEFT), " ".join(RIGHT)]
+    read = [prose[0], markdown(wells), prose[1], markdown(berths)]
+    assert text_of(pieces).split("\n\n") == read
+
+
 YEARS = ("2023", "2024", "2025")
 
 

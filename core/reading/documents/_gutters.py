@@ -308,7 +308,9 @@ def _tables_across(
         columns = aligned_columns(across)
         is_table = len(across) >= _TABLE_ROWS and len(columns) > 1
         is_table = is_table and columns[0][0] < gutter < columns[-1][1]
-        if is_table and not _are_two_tables(list(chain(*across)), gutter):
+        if is_table and _are_two_tables(list(chain(*across)), gutter):
+            start = stop
+        elif is_table:
             first, stop = _with_near_rows(rows, start, stop, running)
             yield list(chain(*rows[first:stop]))
             start = stop
