@@ -1,18 +1,19 @@
-"""Reads a PDF page: letters become lines and cells, ruled lines become table grids."""
+"""Reads a PDF page: letters become lines and cells; ruled lines."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from ctypes import POINTER, byref, c_double, c_float, c_ushort, cast, create_string_buffer
 from typing import Any, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ._layout import Line
+from ._lines import Line, Rule
 from ._raised import END, LOWERED, RAISED
+from ._ruled import THICK
 
 _CELL_GAP = 0.9
 """Minimum gap, in letter heights, between two cells on the same line."""
@@ -24,8 +25,6 @@ _MOST_RAISED = 0.75
 """Maximum height of a superscript above the baseline, in letter heights."""
 _SKEWED = 0.05
 """Tolerance for the text angle, in radians."""
-_THICK = 3.0
-"""Maximum thickness of a ruled line and maximum gap between the lines of a grid, in points."""
 _MOST_OBJECTS = 20_000
 """Maximum number of objects to inspect on a page; maps have more, but no tables."""
 
@@ -275,45 +274,13 @@ def _turned_box(raw: Any, index: int, turned: int) -> tuple[float, float, float,
     return -top.value, -bottom.value, x.value, size
 
 
-class _Rule(NamedTuple):
-    """A vertical ruled line; positions grow downwards."""
-
-    top: float
-    bottom: float
-    x: float
-
-
-def grids_of(page: pypdfium2.PdfPage) -> list[tuple[Sequence[float], Sequence[float]]]:
-    """Return the ruled tables of a page, from top to bottom.
-
-    Each is the x of its vertical lines, and the y of its horizontal lines.
-    """
-    vertical, horizontal = _ruled_lines(page)
-    groups = list[list[_Rule]]()
-    bottom = -math.inf
-    for rule in sorted(vertical):
-        if not groups or rule.top > bottom + _THICK:
-            groups.append([])
-        groups[-1].append(rule)
-        bottom = max(bottom, rule.bottom)
-    grids = list[tuple[Sequence[float], Sequence[float]]]()
-    for group in groups:
-        top = group[0].top - _THICK
-        bottom = max(rule.bottom for rule in group) + _THICK
-        columns = _distinct([rule.x for rule in group])
-        rows = _distinct([y for y in horizontal if top < y < bottom])
-        if len(columns) > 2 and len(rows) > 2:
-            grids.append((columns, rows))
-    return grids
-
-
-def _ruled_lines(page: pypdfium2.PdfPage) -> tuple[list[_Rule], list[float]]:
-    """Return the vertical ruled lines of a page, and the y of the horizontal ones.
+def rules_of(page: pypdfium2.PdfPage) -> tuple[list[Rule], list[Rule]]:
+    """Return the vertical and the horizontal ruled lines of a page.
 
     A box counts as two of each.
     """
-    vertical = list[_Rule]()
-    horizontal = list[float]()
+    vertical = list[Rule]()
+    horizontal = list[Rule]()
     left = c_float()
     low = c_float()
     right = c_float()
@@ -327,17 +294,11 @@ def _ruled_lines(page: pypdfium2.PdfPage) -> tuple[list[_Rule], list[float]]:
         pdfium.FPDFPageObj_GetBounds(drawn, *bounds)
         top = -high.value
         bottom = -low.value
-        if bottom - top > _THICK:
-            vertical += [_Rule(top, bottom, left.value), _Rule(top, bottom, right.value)]
-        if right.value - left.value > _THICK:
-            horizontal += [top, bottom]
+        if bottom - top > THICK:
+            vertical += [Rule(top, bottom, left.value), Rule(top, bottom, right.value)]
+        if right.value - left.value > THICK:
+            horizontal += [
+                Rule(left.value, right.value, top),
+                Rule(left.value, right.value, bottom),
+            ]
     return vertical, horizontal
-
-
-def _distinct(values: Iterable[float]) -> list[float]:
-    """Return the sorted values without those that are within a line's thickness of another."""
-    distinct = list[float]()
-    for value in sorted(values):
-        if not distinct or value > distinct[-1] + _THICK:
-            distinct.append(value)
-    return distinct

@@ -9,17 +9,21 @@ from contextlib import closing
 from ctypes import POINTER, byref, cast, create_string_buffer
 from functools import partial
 from itertools import chain, pairwise
+from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from ...evidence.text.sentences import PAGE_END, PRINTED_NUMBERS
-from ._layout import Line, in_order, rows_of, with_grid
-from ._letters import grids_of, letters_of
+from ._layout import in_order
+from ._letters import letters_of, rules_of
+from ._lines import Line, Rule, rows_of
+from ._page_tables import TABLE
 from ._parse_text import first_line, informative_title, iso_date
 from ._raised import END, RAISED
 from ._recognition import SIDE, Recogniser
+from ._ruled import grids_of, with_grid
 from .records import Extract, Unreadable
 
 if TYPE_CHECKING:
@@ -35,6 +39,12 @@ _MARGIN_ROWS = 3
 """Maximum number of rows of a page header or footer."""
 _MARGIN_GAP = 0.9
 """Minimum gap between a page header and the text, in letter heights."""
+_TITLE_SIZE = 1.25
+"""Minimum ratio of a title's letter height to that of most lines."""
+_TITLE_PART = 0.4
+"""Part of the first page, from its top, in which a title stands."""
+_TITLE_STEP = 1.6
+"""Maximum distance between two lines of a title, in letter heights."""
 _NEAR_PAGES = 2
 """Number of pages before and after to search for the same page header; left and right pages
 differ."""
@@ -83,6 +93,8 @@ class _Page(NamedTuple):
     lines: Sequence[Line] = ()
     margin: Sequence[_Margin] = ()
     """Those of `lines` that may be headers, footers or page numbers."""
+    rules: Sequence[Rule] = ()
+    """Horizontal ruled lines."""
     others: Sequence[str] = ()
     """Rotated, skewed or recognised text."""
 
@@ -104,11 +116,12 @@ def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
     with document:
         if document.get_formtype() != pdfium.FORMTYPE_NONE:
             document.init_forms()
-        texts, labels = _texts_and_labels(document, recogniser)
+        texts, labels, large = _texts_and_labels(document, recogniser)
         text = _joined(texts)
         if not text.strip():
             raise recogniser.error() or Unreadable("no text", "there is no text in it")
-        title = informative_title(document.get_metadata_value("Title")) or first_line(text)
+        title = informative_title(document.get_metadata_value("Title"))
+        title = title or first_line(large) or first_line(text)
         if len(labels) > 1:
             text += _printed_numbers(labels)
         changed = _changed(document)
@@ -118,10 +131,11 @@ def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
 
 def _texts_and_labels(
     document: pypdfium2.PdfDocument, recogniser: Recogniser
-) -> tuple[list[str], list[str]]:
-    """Return the text and the printed number of each page."""
+) -> tuple[list[str], list[str], str]:
+    """Return the text and the printed number of each page, and a title in large letters."""
     texts = list[str]()
     labels = list[str]()
+    large = ""
     seen = set[str]()
     near: deque[_Page] = deque(maxlen=2 * _NEAR_PAGES + 1)
     # A page is complete once the pages after it, with the same headers, are read too.
@@ -130,6 +144,8 @@ def _texts_and_labels(
             near.append(_page(document, number, recogniser))
         else:
             near.append(_Page(number))
+        if number == 1:
+            large = _large_title(near[0].lines)
         if number % _TIMED_PAGES == 0:
             recogniser.on_page()
         if number > _NEAR_PAGES:
@@ -137,10 +153,29 @@ def _texts_and_labels(
             others = [other for other in near if other is not page]
             headers, lines, printed = _without_margin(page, others, seen)
             # At the end of a page, headers would split a sentence that continues on the next one.
-            parts = [*headers, in_order(lines), *page.others]
+            parts = [*headers, in_order(lines, page.rules), *page.others]
             texts.append("\n\n".join(filter(None, parts)))
             labels.append(document.get_page_label(page.number - 1) or printed)
-    return texts, labels
+    return texts, labels, large
+
+
+def _large_title(lines: Sequence[Line]) -> str:
+    """Return the lines at the top of a page in much larger letters than the others, if any."""
+    if not lines:
+        return ""
+    top = min(line.top for line in lines)
+    end = top + _TITLE_PART * (max(line.bottom for line in lines) - top)
+    upper = [line for line in lines if line.bottom < end and not line.text.startswith(TABLE)]
+    largest = max((line.height for line in upper), default=0.0)
+    if largest < _TITLE_SIZE * median(line.height for line in lines):
+        return ""
+    rows = rows_of(line for line in upper if line.height > largest / _TITLE_SIZE)
+    words = [line.text for line in rows[0]]
+    for row, below in pairwise(rows):
+        if below[0].middle - row[0].middle > _TITLE_STEP * largest:
+            break
+        words += [line.text for line in below]
+    return " ".join(words)
 
 
 def _changed(document: pypdfium2.PdfDocument) -> str:
@@ -164,9 +199,11 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
             upright, *turned = sorted(letters.lines, key=len, reverse=True)
             lines = _with_values(upright, list(_fields(document, page)))
             others = [*map(in_order, turned), letters.skewed]
+            rules = list[Rule]()
             if upright is letters.lines[0]:
-                for columns, rows in grids_of(page):
-                    lines = with_grid(lines, columns, rows)
+                vertical, rules = rules_of(page)
+                for grid in grids_of(vertical, rules):
+                    lines = with_grid(lines, grid)
             text = " ".join([*(line.text for line in lines), *others])
             known = len(re.findall(r"\w", text))
             is_drawn = letters.unknown > known
@@ -182,7 +219,7 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
             raise Unreadable("broken", "it is a broken PDF file") from error
         recogniser.add_missed(number, "it is broken")
         return _Page(number)
-    return _Page(number, lines, list(_margin(lines)), others)
+    return _Page(number, lines, list(_margin(lines)), rules, others)
 
 
 def _recognised(

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import how_to_install
 from ...evidence.text.sentences import PAGE_END
-from ._layout import Line, in_order
+from ._layout import in_order
+from ._lines import Line
 from ._parse_text import first_line
 from .records import Extract, Reason, Unreadable
 

@@ -73,7 +73,7 @@ _SAVED_AS = {
     ".pps": ".pptx",
 }
 """Extensions of documents that no parser reads, and in which format their program can save them."""
-_PARSERS_VERSION = 10
+_PARSERS_VERSION = 11
 """Increase with every change that may alter a file's text, title or date, so that all files are
 parsed again."""
 _LIBRARIES = (

@@ -1,0 +1,1 @@
+"""Layouts of PDFs whose text and tables are known."""
