@@ -1013,9 +1013,15 @@ def _said_instead(unit: ReportUnit, judgement: UnitJudgement) -> str:
     values = {number.value for number in own}
     kinds = {(number.measure, number.is_year) for number in own}
     for words in (judgement.right, judgement.words):
-        others = [number for number in numbers_in(words) if number.value not in values]
-        alike = [number for number in others if (number.measure, number.is_year) in kinds]
-        figures = {number.digits for number in alike or others} - {""}
+        alike = set[str]()
+        others = set[str]()
+        for number in numbers_in(words):
+            if number.value in values or not number.digits:
+                continue
+            others.add(number.digits)
+            if (number.measure, number.is_year) in kinds:
+                alike.add(number.digits)
+        figures = alike or others
         if len(figures) == 1:
             return figures.pop()
     said = judgement.right or judgement.words

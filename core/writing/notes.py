@@ -171,7 +171,11 @@ def steps_not_researched(state: ResearchState) -> list[str]:
     if not tasks or not tasks.issubset(steps):
         return []
     missing = unanswered(state)
-    return [step for step in steps if step not in tasks and step not in missing]
+    not_researched = list[str]()
+    for step in steps:
+        if step not in tasks and step not in missing:
+            not_researched.append(step)
+    return not_researched
 
 
 def unused_tasks(state: ResearchState, cited: Collection[str]) -> list[str]:
@@ -206,7 +210,8 @@ def unused_tasks(state: ResearchState, cited: Collection[str]) -> list[str]:
     for findings in unused:
         learnings = set[str]()
         for finding in findings:
-            learnings.update(learning.id for learning in state.stated_in(finding))
+            for learning in state.stated_in(finding):
+                learnings.add(learning.id)
         first = min(findings, key=lambda finding: len(finding.step))
         if learnings.isdisjoint(stated) and first.task not in named:
             tasks.setdefault(first.task)
@@ -216,9 +221,15 @@ def unused_tasks(state: ResearchState, cited: Collection[str]) -> list[str]:
 def _steps_left_out(state: ResearchState) -> list[str]:
     """Return the ids of the analyses of a typed plan, and of the steps that were added to it."""
     original = len(state.plan.steps) if state.plan else 0
-    steps = [step for step in state.steps if not step.parent]
-    analyses = [step.id for step in steps if not step.requires_search]
-    return analyses + [step.id for step in steps[original:]]
+    left_out_ids = list[str]()
+    position = 0
+    for step in state.steps:
+        if step.parent:
+            continue
+        if position >= original or not step.requires_search:
+            left_out_ids.append(step.id)
+        position += 1
+    return left_out_ids
 
 
 def _cited_in(state: ResearchState, finding: Finding) -> set[str]:

@@ -227,12 +227,14 @@ def best_text(part: Part, texts: Sequence[str]) -> str:
     """Return the text with most of the words of a part, rare ones first; the first of several
     equal ones, empty if there is none.
     """
-    words = {text: _words_in(text) for text in texts}
+    having = dict[str, list[str]]()
     scores = dict.fromkeys(texts, 0.0)
+    for text in scores:
+        for word in _words_in(text):
+            having.setdefault(word, []).append(text)
     for asked in sorted(_words_in(part.text)):
-        having = [text for text in scores if asked in words[text]]
-        for text in having:
-            scores[text] += rarity(len(scores), len(having))
+        for text in having.get(asked, ()):
+            scores[text] += rarity(len(scores), len(having[asked]))
     return max(scores, key=scores.__getitem__, default="")
 
 

@@ -145,7 +145,9 @@ def parts_of_task(task: str, facts: Facts) -> list[Part]:
     """Return the parts of the request that a task has: several if a step of the plan joins them
     (see `steps_of`)."""
     part = parse_task(task)
-    known = {" ".join(part.text.split()): part for part in parts_of(facts)}
+    known = dict[str, Part]()
+    for known_part in parts_of(facts):
+        known[" ".join(known_part.text.split())] = known_part
     texts = part.text.split(_JOINT)
     if len(texts) > 1 and known.keys() >= set(texts):
         return [known[text] for text in texts]
@@ -280,8 +282,11 @@ def write_report(facts: Facts) -> str:
             answers.append(_Answer(parse_task(finding.task), finding.text.split("\n\n")))
     answers.sort(key=lambda answer: answer.part.position)
     # A quote that leads a part is shown there, even if an earlier part has it too.
-    leads_of = [_leads(answer, facts) for answer in answers]
-    leads = set(chain.from_iterable(leads_of))
+    leads_of = list[list[str]]()
+    leads = set[str]()
+    for answer in answers:
+        leads_of.append(_leads(answer, facts))
+        leads.update(leads_of[-1])
     if not leads:
         notes = dict[str, None]()
         for answer in answers:
@@ -320,9 +325,12 @@ class _Answer(NamedTuple):
 def _leads(answer: _Answer, facts: Facts) -> list[str]:
     """Return the quotes that lead the parts of an answer, the best for each."""
     quotes = list(chain.from_iterable(map(quotes_in, answer.blocks)))
-    parts = parts_of_task(answer.part.text, facts)
-    leads = [best_text(part, quotes) for part in parts]
-    return list(filter(None, leads))
+    leads = list[str]()
+    for part in parts_of_task(answer.part.text, facts):
+        lead = best_text(part, quotes)
+        if lead:
+            leads.append(lead)
+    return leads
 
 
 def _nothing_on(names: Sequence[str], labels: Labels) -> str:

@@ -81,7 +81,10 @@ def record_round(facts: Facts) -> ToolArguments:
     """
     parts = roles.parts_of_task(facts.task, facts)
     if not facts.used:
-        return {"next_queries": [roles.queries_for(part)[0] for part in parts]}
+        queries = list[str]()
+        for part in parts:
+            queries.append(roles.queries_for(part)[0])
+        return {"next_queries": queries}
     learned = dict[tuple[int, str], None]()
     gaps = list[dict[str, Any]]()
     for part in parts:
