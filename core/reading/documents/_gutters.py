@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise, starmap
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from ._figures import is_figure
-from ._lines import Line, middle_of, rows_of, running_stacks
+from ._lines import Line, extent_of, figures_among, middle_of, rows_of, running_stacks
 from ._page_tables import aligned_columns
+from ._table_cells import steps_of
 
 _COLUMN_LINES = 4
 """Minimum number of lines on each side of a gutter."""
@@ -99,7 +100,7 @@ def _cut_at(gutter: float, lines: Sequence[Line]) -> list[Line]:
     return parts
 
 
-def _columns_beside(gutter: float, lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+def _columns_beside(gutter: float, lines: Collection[Line]) -> tuple[list[Line], list[Line]]:
     """Return the lines that end before the gutter, and those that start after it."""
     left = [line for line in lines if line.right <= gutter]
     right = [line for line in lines if line.left >= gutter]
@@ -108,10 +109,8 @@ def _columns_beside(gutter: float, lines: Sequence[Line]) -> tuple[list[Line], l
 
 def _gutter(lines: Sequence[Line]) -> float | None:
     """Return the position between two columns of a page; None for a single column or a table."""
-    lefts = sorted(line.left for line in lines)
-    rights = sorted(line.right for line in lines)
-    long_lefts = sorted(line.left for line in lines if line.is_long)
-    long_rights = sorted(line.right for line in lines if line.is_long)
+    lefts, rights = _sorted_edges(lines)
+    long_lefts, long_rights = _sorted_edges([line for line in lines if line.is_long])
     candidates: list[tuple[int, int, float]] = []
     for right in sorted(set(rights)):
         before = bisect_right(rights, right)
@@ -143,9 +142,22 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     return beside
 
 
+def _sorted_edges(lines: Sequence[Line]) -> tuple[list[float], list[float]]:
+    """Return the left edges of lines, and their right edges, each in order."""
+    lefts = list[float]()
+    rights = list[float]()
+    for line in lines:
+        lefts.append(line.left)
+        rights.append(line.right)
+    return sorted(lefts), sorted(rights)
+
+
 def _is_crossed(gutter: float, parts: Sequence[Line], stacks: Sequence[Sequence[Line]]) -> bool:
     """Whether many lines cross a gutter beside running text."""
-    middles = sorted(line.middle for line in parts if line.left < gutter < line.right)
+    middles = list[float]()
+    for line in sorted(parts, key=middle_of):
+        if line.left < gutter < line.right:
+            middles.append(line.middle)
     running = sum(map(len, stacks))
     crossing = 0
     for stack in stacks:
@@ -162,7 +174,7 @@ def _has_edge(gutter: float, lines: Sequence[Line], running: set[Line]) -> bool:
         left, right = _columns_beside(gutter, row)
         if left and right and not running.isdisjoint(row):
             starts.append(right[0].left)
-            ends.append(max(line.right for line in left))
+            ends.append(extent_of(left).right)
     if len(starts) < _SHARED:
         return True
     near = _NEAR * lines[0].height
@@ -191,7 +203,8 @@ def _are_beside(
             rows = beside = 0
         above = row[0]
         rows += 1
-        beside += any(_is_next_to(line, row, own) for line in running)
+        if any(_is_next_to(line, row, own) for line in running):
+            beside += 1
         if rows >= _BLOCK_ROWS and beside >= _BESIDE:
             return True
     return False
@@ -204,10 +217,14 @@ def _is_next_to(line: Line, row: Sequence[Line], own: Sequence[Line]) -> bool:
     is_beside = nearest.top < line.bottom and line.top < nearest.bottom
     if not is_beside or distance <= _APART * line.height:
         return False
-    between = [other for other in own if other.top < line.middle < other.bottom]
-    if nearest.left > line.right:
-        return not any(other.left >= line.right for other in between)
-    return not any(other.right <= line.left for other in between)
+    is_on_right = nearest.left > line.right
+    for other in own:
+        is_between = other.right <= line.left
+        if is_on_right:
+            is_between = other.left >= line.right
+        if is_between and other.top < line.middle < other.bottom:
+            return False
+    return True
 
 
 def _start_together(gutter: float, parts: Sequence[Line], running: set[Line]) -> bool:
@@ -229,12 +246,16 @@ def _start_together(gutter: float, parts: Sequence[Line], running: set[Line]) ->
 
 def _is_aligned(table: Sequence[Line], gutter: float, running: set[Line]) -> bool:
     """Whether the cells behind a gutter begin where running text does, as cells of one table."""
-    edges = [line.left for line in running if line.left >= gutter]
+    _, prose = _columns_beside(gutter, running)
     aligned = 0
     rows = rows_of(table)
     for row in rows:
-        cell = next((line for line in row if line.left >= gutter), None)
-        if cell and any(abs(cell.left - edge) <= _NEAR * cell.height for edge in edges):
+        _, behind = _columns_beside(gutter, row)
+        if not behind:
+            continue
+        cell = behind[0]
+        near = _NEAR * cell.height
+        if any(abs(cell.left - line.left) <= near for line in prose):
             aligned += 1
     return aligned * 2 > len(rows)
 
@@ -245,11 +266,12 @@ def _starts(column: Sequence[Line], tables: Sequence[Sequence[Line]]) -> list[Li
     Text below one of the `tables` across both columns starts there on both sides anyway.
     """
     inside = set(chain(*tables))
-    rows = [row[0] for row in rows_of(line for line in column if line not in inside)]
-    steps = [below.middle - above.middle for above, below in pairwise(rows)]
+    rows = rows_of(line for line in column if line not in inside)
+    firsts = [row[0] for row in rows]
+    steps = steps_of(rows)
     usual = min(steps, default=0.0)
-    starts = rows[:1]
-    for (above, row), step in zip(pairwise(rows), steps, strict=True):
+    starts = firsts[:1]
+    for (above, row), step in zip(pairwise(firsts), steps, strict=True):
         is_resumed = any(above.middle < table[0].middle < row.middle for table in tables)
         if step > _UNEVEN * usual and not is_resumed:
             starts.append(row)
@@ -260,12 +282,14 @@ def _bands(parts: Sequence[Line], gutter: float) -> Iterator[_Band]:
     """Yield the parts of a page from top to bottom."""
     left, right = _columns_beside(gutter, parts)
     running = set(chain(*running_stacks(left), *running_stacks(right)))
-    width = (gutter - min(line.left for line in left), max(line.right for line in right) - gutter)
+    width = (gutter - extent_of(left).left, extent_of(right).right - gutter)
     dividers = list(_tables_across(parts, gutter, running))
     apart = {*_alone(parts), *chain(*dividers)}
     beside = sorted([line for line in [*left, *right] if line not in apart], key=middle_of)
     apart = {*chain(*dividers), *beside}
-    dividers += [[line] for line in parts if line not in apart]
+    for line in parts:
+        if line not in apart:
+            dividers.append([line])
     start = 0
     for divider in [*sorted(dividers, key=_middle_of_first), None]:
         stop = len(beside)
@@ -323,7 +347,7 @@ def _is_row_across(row: Sequence[Line], gutter: float) -> bool:
     bases = [line.bottom - line.height / 4 for line in row]
     if max(bases) - min(bases) > _SAME_BASE * row[0].height:
         return False
-    is_row = len(row) > 2 or any(is_figure(line.text) for line in row[1:])
+    is_row = len(row) > 2 or bool(figures_among(row[1:]))
     return is_row and row[0].left < gutter < row[-1].right
 
 
@@ -334,10 +358,9 @@ def _with_near_rows(
 
     What is beyond them is further away. They are headings, or further lines of its last cells.
     """
-    gaps = list(starmap(_gap_between, pairwise(rows[start:stop])))
-    widest = max(gaps) + _NEAR * rows[start][0].height
-    gaps_above = [_gap_between(*pair) for pair in pairwise(rows[: start + 1])]
-    gaps_below = [_gap_between(*pair) for pair in pairwise(rows[stop - 1 :])]
+    widest = max(_gaps_between(rows[start:stop])) + _NEAR * rows[start][0].height
+    gaps_above = _gaps_between(rows[: start + 1])
+    gaps_below = _gaps_between(rows[stop - 1 :])
     above = _near_rows(rows[:start][::-1], gaps_above[::-1], widest, running)
     below = _near_rows(rows[stop:], gaps_below, widest, running)
     return start - above, stop + below
@@ -357,9 +380,12 @@ def _near_rows(
     return count
 
 
-def _gap_between(above: Sequence[Line], below: Sequence[Line]) -> float:
-    """Return the height of the white strip between two rows; negative if they overlap."""
-    return min(line.top for line in below) - max(line.bottom for line in above)
+def _gaps_between(rows: Sequence[Sequence[Line]]) -> list[float]:
+    """Return the heights of the white strips between rows; negative where they overlap."""
+    gaps = list[float]()
+    for above, below in pairwise(map(extent_of, rows)):
+        gaps.append(below.top - above.bottom)
+    return gaps
 
 
 def _alone(parts: Sequence[Line]) -> Iterator[Line]:
@@ -374,7 +400,7 @@ def _alone(parts: Sequence[Line]) -> Iterator[Line]:
         yield from band
     for above, band in pairwise(bands[-2:]):
         line = band[0]
-        bottom = max(other.bottom for other in above)
+        bottom = extent_of(above).bottom
         if len(band) == 1 and line.top - bottom > _FOOT_GAP * line.height:
             yield line
 
@@ -387,7 +413,10 @@ def _bands_beside(
     table_rows = 0
     for band in [*_between_white_strips(lines), []]:
         rows = rows_of(band)
-        across = sum(1 for row in rows if _is_across(row, gutter, width))
+        across = 0
+        for row in rows:
+            if _is_across(row, gutter, width):
+                across += 1
         if band and across * 2 >= len(rows) and running.isdisjoint(band):
             table += band
             table_rows += across
@@ -411,7 +440,8 @@ def _are_two_tables(lines: Sequence[Line], gutter: float) -> bool:
         if len(left) > 1 and len(right) > 1:
             rows += 1
             is_label = not is_figure(right[0].text) and is_figure(right[1].text)
-            divided += is_label and is_figure(left[-1].text)
+            if is_label and is_figure(left[-1].text):
+                divided += 1
     return divided > 1 and divided >= rows - 1
 
 
@@ -435,7 +465,7 @@ def _top_of(line: Line) -> float:
 
 def _is_across(row: Sequence[Line], gutter: float, width: tuple[float, float]) -> bool:
     """Whether a row has cells on both sides of a gutter, none of them a line of running text."""
-    if len(row) < 3 and not any(is_figure(line.text) for line in row[1:]):
+    if len(row) < 3 and not figures_among(row[1:]):
         return False
     for column, whole in zip(_columns_beside(gutter, row), width, strict=True):
         if not column:

@@ -111,9 +111,9 @@ def _equal_spans(heads: Sequence[Line], header: Header, stubs: int) -> list[Span
     if rest or size < 2 or heads[0].left < columns[stubs - 1][1]:
         return []
     is_lone_middle = len(heads) == 1 and size % 2 == 1
-    groups = {
-        tuple(header.names[first : first + size]) for first in range(stubs, len(columns), size)
-    }
+    groups = set[tuple[str, ...]]()
+    for first in range(stubs, len(columns), size):
+        groups.add(tuple(header.names[first : first + size]))
     are_repeated = len(heads) > 1 and len(groups) == 1
     spans = list[Span]()
     for index, head in enumerate(heads):
@@ -175,7 +175,9 @@ def _widest_spans(heads: Sequence[Line], header: Header) -> Sequence[Span]:
         possible = _possible_spans(head, header, with_odd=True)
         several.append([(span, distance) for span, distance in possible if span[0] < span[1]])
     complete = _best_spans(several)
-    covered = sum(last - first + 1 for first, last in complete)
+    covered = 0
+    for first, last in complete:
+        covered += last - first + 1
     if covered == len(header.columns) - header.stubs:
         return complete
     return _best_spans([list(_possible_spans(head, header, with_odd=False)) for head in heads])

@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 
 from ._gutters import blocks_in_order
-from ._lines import Line, Rule, rows_of, without_wide_spaces
+from ._lines import Line, Rule, rows_of, text_of_row, without_wide_spaces
 from ._page_tables import (
     address_blocks,
     regrouped,
@@ -82,7 +82,7 @@ def _lines_of(block: Sequence[Line]) -> str:
     lines = list[str]()
     for label, *values in rows_of(block):
         if values:
-            lines.append(f"{label.text.rstrip(' :')}: {_row_text(values)}")
+            lines.append(f"{label.text.rstrip(' :')}: {text_of_row(values)}")
         else:
             lines.append(label.text)
     return "\n".join(lines)
@@ -94,18 +94,14 @@ def _text(rows: Sequence[list[Line]]) -> str:
         return ""
     steps = steps_of(rows)
     usual = median(steps or [0.0])
-    text = _row_text(rows[0])
+    text = text_of_row(rows[0])
     for step, (row, following) in zip(steps, pairwise(rows), strict=True):
         smaller, larger = sorted((row[0].height, following[0].height))
         is_far = step > min(_GAP * usual, _FAR * larger)
         if is_far or larger > _OTHER_SIZE * smaller:
             text += "\n"
-        text += f"\n{_row_text(following)}"
+        text += f"\n{text_of_row(following)}"
     return "\n\n".join(map(_paragraphs, text.strip().split("\n\n")))
-
-
-def _row_text(row: list[Line]) -> str:
-    return " ".join(line.text for line in row)
 
 
 def _paragraphs(page: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from ._figures import is_figure
+
 _LONG_LINE = 8
 """Minimum ratio of width to height for a line of running text; table cells are shorter."""
 _RUNNING_LINES = 4
@@ -106,6 +108,27 @@ def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
     return list(map(sorted, rows))
 
 
+def extent_of(lines: Sequence[Line]) -> Line:
+    """Return the area that lines take up together."""
+    left, top, right, bottom = lines[0][:4]
+    for line in lines[1:]:
+        left = min(left, line.left)
+        top = min(top, line.top)
+        right = max(right, line.right)
+        bottom = max(bottom, line.bottom)
+    return Line(left, top, right, bottom)
+
+
+def text_of_row(row: Sequence[Line]) -> str:
+    """Return the text of the lines of a row."""
+    return " ".join(line.text for line in row)
+
+
+def figures_among(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines that are figures."""
+    return [line for line in lines if is_figure(line.text)]
+
+
 def without_wide_spaces(lines: Sequence[Line]) -> list[Line]:
     """Join the parts of justified lines whose spaces are as wide as gaps between cells.
 
@@ -130,16 +153,21 @@ def without_wide_spaces(lines: Sequence[Line]) -> list[Line]:
 
 def _evenly_spaced(row: Sequence[Line], start: int) -> int:
     """Return the index after the last part of a row that equal spaces separate."""
-    spaces = [end - begin for _, (begin, end) in row[start].gaps]
+    spaces = _spaces(row[start])
     stop = start + 1
     while stop < len(row):
         line = row[stop]
         spaces.append(line.left - row[stop - 1].right)
-        spaces += [end - begin for _, (begin, end) in line.gaps]
+        spaces += _spaces(line)
         if max(spaces) > _EVEN * min(spaces) or max(spaces) > _WIDEST * line.height:
             break
         stop += 1
     return stop
+
+
+def _spaces(line: Line) -> list[float]:
+    """Return the widths of the gaps between the words of a line."""
+    return [end - begin for _, (begin, end) in line.gaps]
 
 
 def _as_one(parts: Sequence[Line]) -> Line:
@@ -180,7 +208,7 @@ def running_stacks(lines: Iterable[Line]) -> list[list[Line]]:
 
 def _segments(stack: Sequence[Line]) -> list[list[Line]]:
     """Split a stack between two lines that the next word would have fitted on."""
-    edge = max(line.right for line in stack)
+    edge = extent_of(stack).right
     segments: list[list[Line]] = [[]]
     was_full = True
     for line, following in zip(stack, [*stack[1:], None], strict=True):
@@ -195,8 +223,11 @@ def _segments(stack: Sequence[Line]) -> list[list[Line]]:
 def _is_running(segment: Sequence[Line]) -> bool:
     if len(segment) < _RUNNING_LINES or not _has_words(segment):
         return False
-    edge = max(line.right for line in segment)
-    full = sum(1 for line, below in pairwise(segment) if _is_full(line, below, edge))
+    edge = extent_of(segment).right
+    full = 0
+    for line, below in pairwise(segment):
+        if _is_full(line, below, edge):
+            full += 1
     return full >= _RUNNING_LINES - 1 and full >= _FULL * (len(segment) - 1)
 
 

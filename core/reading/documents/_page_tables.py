@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ._figures import is_figure
 from ._headings import Columns, covered_columns
-from ._lines import Line, Rule, running_stacks
+from ._lines import Line, Rule, extent_of, figures_among, running_stacks
 from ._table_cells import cells_of, markdown_of, parts_of_row, rules_between, steps_of
 
 _GAP = 1.7
@@ -126,7 +126,7 @@ def with_aligned_cells(rows: Sequence[list[Line]]) -> list[list[Line]]:
         for index in order:
             near = cells[index - 1] if order.step > 0 else cells[index + 1]
             step = abs(cells[index][0].middle - near[0].middle)
-            figures = [line for line in near if is_figure(line.text)]
+            figures = figures_among(near)
             if not figures or step > _ROW_GAP * near[0].height:
                 continue
             parts = list[Line]()
@@ -185,7 +185,10 @@ def tables_among(
             start = free = start + 1
             continue
         end = _end_of_table(rows[:stop], start)
-        end = next((index for index in range(start, end) if rows[index][-1] in prose), end)
+        for index in range(start, end):
+            if rows[index][-1] in prose:
+                end = index
+                break
         columns = aligned_columns(rows[start:end])
         if len(columns) < 2:
             start += 1
@@ -206,9 +209,13 @@ def wide_prose(rows: Sequence[list[Line]]) -> set[Line]:
     lines = list(chain.from_iterable(rows))
     if not lines:
         return set()
-    width = max(line.right for line in lines) - min(line.left for line in lines)
-    running = chain.from_iterable(running_stacks(lines))
-    return {line for line in running if line.right - line.left > _PROSE * width}
+    whole = extent_of(lines)
+    least = _PROSE * (whole.right - whole.left)
+    wide = set[Line]()
+    for line in chain.from_iterable(running_stacks(lines)):
+        if line.right - line.left > least:
+            wide.add(line)
+    return wide
 
 
 def _header(rows: Sequence[list[Line]], start: int, stop: int, columns: Columns) -> tuple[int, int]:
@@ -219,8 +226,8 @@ def _header(rows: Sequence[list[Line]], start: int, stop: int, columns: Columns)
     width = len(columns)
     for index in range(start, stop):
         parts = parts_of_row(rows[index], columns)
-        has_figures = any(is_figure(part.text) for part in parts[1:])
-        if has_figures and (len(parts) == width or _keeps_to(parts, columns)):
+        figures = figures_among(parts[1:])
+        if figures and (len(parts) == width or _keeps_to(parts, columns)):
             later = _named_row(rows, index + 1, stop, columns)
             if len(parts) < width and later is not None:
                 return later, later + 1
@@ -234,17 +241,18 @@ def _named_row(rows: Sequence[list[Line]], start: int, stop: int, columns: Colum
     """Return the index of a row that names all columns, unless one with data in all comes first."""
     for index in range(start, stop):
         parts = parts_of_row(rows[index], columns)
+        figures = figures_among(parts[1:])
         if len(parts) == len(columns):
-            return None if any(is_figure(part.text) for part in parts[1:]) else index
-        if sum(is_figure(part.text) for part in parts[1:]) > 1:
+            return None if figures else index
+        if len(figures) > 1:
             return None
     return None
 
 
 def _keeps_to(parts: Sequence[Line], columns: Columns) -> bool:
     """Whether no part of a row reaches from the first column into another one."""
-    edge = columns[1][0]
-    return not any(part.left < columns[0][1] and part.right > edge for part in parts)
+    (_, end), (begin, _) = columns[:2]
+    return not any(part.left < end and part.right > begin for part in parts)
 
 
 def _first_row(
@@ -276,7 +284,6 @@ def _first_row(
             # It may also be the second line of a name.
             is_lone = not is_row and above[0].left >= columns[0][1]
             is_row = is_row or is_lone
-        has_figures = any(is_figure(part.text) for part in parts)
         limit = usual_limit
         if first == header and not is_named:
             limit = _ROW_GAP * rows[first][0].height
@@ -285,12 +292,13 @@ def _first_row(
             # Two lines of one name are close to each other, rows at the usual distance.
             usual = _EVEN_STEP * median(steps or [0.0])
             limit = min(limit, max(usual, _NAME_GAP * rows[first][0].height))
-        if step > limit or has_figures or not is_row or not _keeps_to(parts, columns):
+        if step > limit or figures_among(parts) or not is_row or not _keeps_to(parts, columns):
             break
         lone = lone + 1 if is_lone else 0
         first -= 1
         # Names of one and two lines beside each other have other base lines.
-        count += step > _LINE_STEP * rows[first][0].height
+        if step > _LINE_STEP * rows[first][0].height:
+            count += 1
     first += lone
     if count > _HEAD_ROWS:
         # So many rows above a header are another block of text.
@@ -307,8 +315,9 @@ def _is_heading(line: Line, columns: Columns, below: Sequence[Rule]) -> bool:
     end = columns[-1][1]
     if line.left < stub_end or line.right > end + line.height:
         return False
-    if any(rule.start < stub_end and rule.end > begin for rule in below):
-        return False
+    for rule in below:
+        if rule.start < stub_end and rule.end > begin:
+            return False
     if any(rule.start < line.centre < rule.end for rule in below):
         return True
     distances = (line.centre - (begin + end) / 2, line.centre - (stub_end + end) / 2)
@@ -461,10 +470,9 @@ def _starts_table(rows: Sequence[list[Line]], start: int, index: int) -> bool:
     step = row[0].middle - above[0].middle
     usual = median(steps_of(rows[start:index]))
     has_names = all(re.search(r"[^\W\d_]{2}|\b(?:19|20)\d\d\b", line.text) for line in row[1:])
-    is_header = has_names and not any(is_figure(line.text) for line in row)
-    if step <= _SET_APART * usual or not is_header:
+    if step <= _SET_APART * usual or not has_names or figures_among(row):
         return False
-    return len(below) > 1 and all(is_figure(line.text) for line in below[1:])
+    return len(below) > 1 and figures_among(below[1:]) == below[1:]
 
 
 def aligned_columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
@@ -483,7 +491,7 @@ def aligned_columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
         # In two justified lines, gaps may align by chance.
         if len(full) > 2 or min(gutters, default=0) > _SURE_GUTTER * full[0][0].height:
             return columns
-        if any(is_figure(line.text) for line in lines):
+        if figures_among(lines):
             return columns
     return []
 
@@ -530,21 +538,32 @@ def _strip_between_numbers(lines: Sequence[Line]) -> tuple[float, float] | None:
 
 def _common(gaps: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
     """Return the strip that all gaps have in common; None if there is none."""
-    begin = max((gap[0] for gap in gaps), default=0.0)
-    end = min((gap[1] for gap in gaps), default=0.0)
+    if not gaps:
+        return None
+    begin, end = gaps[0]
+    for left, right in gaps[1:]:
+        begin = max(begin, left)
+        end = min(end, right)
     return (begin, end) if begin < end else None
 
 
 def _strips_beside_aligned_parts(lines: Sequence[Line]) -> Iterator[tuple[float, float]]:
     """Yield the strips, wider than a space, between parts that are aligned."""
-    wide_gaps = [_wide_gaps(line) for line in lines]
-    for gap in min(filter(None, wide_gaps), key=len, default=[]):
-        cut = [line.cut(*gap, _STRIP) for line in lines]
-        first = next(index for index, parts in enumerate(cut) if len(parts) > 1)
-        # What is above may be headings of several columns.
-        below = lines[first:]
-        cells = [parts for parts in cut if len(parts) > 1]
-        strip = _common([(before.right, after.left) for before, after in cells])
+    wide_gaps = filter(None, map(_wide_gaps, lines))
+    for gap in min(wide_gaps, key=len, default=[]):
+        cells = list[list[Line]]()
+        gaps = list[tuple[float, float]]()
+        below = list[Line]()
+        for line in lines:
+            parts = line.cut(*gap, _STRIP)
+            if len(parts) > 1:
+                before, after = parts
+                cells.append(parts)
+                gaps.append((before.right, after.left))
+            # What is above the first cells may be headings of several columns.
+            if cells:
+                below.append(line)
+        strip = _common(gaps)
         if strip and len(cells) * 2 > len(below) and _are_cells(cells):
             left, right = strip
             across = [line for line in below if line.left < right and left < line.right]
@@ -561,10 +580,11 @@ def _are_cells(parts: Sequence[Sequence[Line]]) -> bool:
     """Whether the words before and behind a strip are cells, and not a list item or a unit."""
     befores = [before for before, _ in parts]
     afters = [after for _, after in parts]
-    if not all(_WORD.search(line.text) for line in (*befores, *afters)):
-        return False
+    for line in (*befores, *afters):
+        if not _WORD.search(line.text):
+            return False
     has_markers = all(_MARKER.fullmatch(before.text) for before in befores)
-    if has_markers and not all(is_figure(after.text) for after in afters):
+    if has_markers and figures_among(afters) != afters:
         return False
     # A heading may be centred over its column.
     return _aligned(afters) >= max(len(afters) - 1, _STRIP_ROWS)
@@ -574,9 +594,16 @@ def _aligned(lines: Sequence[Line]) -> int:
     """Return the number of lines that are aligned with the last one, on one side or centred."""
     last = lines[-1]
     near = _SAME * last.height
-    lefts = sum(abs(line.left - last.left) <= near for line in lines)
-    rights = sum(abs(line.right - last.right) <= near for line in lines)
-    centres = sum(abs(line.centre - last.centre) <= near for line in lines)
+    lefts = 0
+    rights = 0
+    centres = 0
+    for line in lines:
+        if abs(line.left - last.left) <= near:
+            lefts += 1
+        if abs(line.right - last.right) <= near:
+            rights += 1
+        if abs(line.centre - last.centre) <= near:
+            centres += 1
     return max(lefts, rights, centres)
 
 

@@ -18,7 +18,7 @@ import pypdfium2.raw as pdfium
 from ...evidence.text.sentences import PAGE_END, PRINTED_NUMBERS
 from ._layout import in_order
 from ._letters import letters_of, rules_of
-from ._lines import Line, Rule, rows_of
+from ._lines import Line, Rule, extent_of, rows_of, text_of_row
 from ._page_tables import TABLE
 from ._parse_text import first_line, informative_title, iso_date
 from ._raised import END, RAISED
@@ -163,19 +163,19 @@ def _large_title(lines: Sequence[Line]) -> str:
     """Return the lines at the top of a page in much larger letters than the others, if any."""
     if not lines:
         return ""
-    top = min(line.top for line in lines)
-    end = top + _TITLE_PART * (max(line.bottom for line in lines) - top)
+    page = extent_of(lines)
+    end = page.top + _TITLE_PART * page.height
     upper = [line for line in lines if line.bottom < end and not line.text.startswith(TABLE)]
     largest = max((line.height for line in upper), default=0.0)
     if largest < _TITLE_SIZE * median(line.height for line in lines):
         return ""
     rows = rows_of(line for line in upper if line.height > largest / _TITLE_SIZE)
-    words = [line.text for line in rows[0]]
+    title = text_of_row(rows[0])
     for row, below in pairwise(rows):
         if below[0].middle - row[0].middle > _TITLE_STEP * largest:
             break
-        words += [line.text for line in below]
-    return " ".join(words)
+        title += f" {text_of_row(below)}"
+    return title
 
 
 def _changed(document: pypdfium2.PdfDocument) -> str:

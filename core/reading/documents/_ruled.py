@@ -48,8 +48,13 @@ def grids_of(vertical: Sequence[Rule], horizontal: Sequence[Rule]) -> list[Grid]
     grids = list[Grid]()
     for group in groups:
         top = group[0].start - THICK
-        bottom = max(rule.end for rule in group) + THICK
-        inside = [rule for rule in horizontal if top < rule.at < bottom]
+        bottom = top
+        for rule in group:
+            bottom = max(bottom, rule.end + THICK)
+        inside = list[Rule]()
+        for rule in horizontal:
+            if top < rule.at < bottom:
+                inside.append(rule)
         for columns in _connected(_distinct(rule.at for rule in group), inside):
             own = [rule for rule in inside if _reaches(rule, columns[0], columns[-1])]
             rows = _distinct(rule.at for rule in own)
@@ -81,9 +86,11 @@ def _dividing(
     fewest = min(2, len(rows) - 2)
     dividing = list(columns[:1])
     for column, rules in list(zip(columns, _rules_at(columns, vertical), strict=True))[1:-1]:
-        middles = [(top + bottom) / 2 for top, bottom in pairwise(rows)]
-        crossed = sum(1 for middle in middles if _is_crossed(rules, middle))
-        if crossed >= max(fewest, _DIVIDED * len(middles)):
+        crossed = 0
+        for top, bottom in pairwise(rows):
+            if _is_crossed(rules, (top + bottom) / 2):
+                crossed += 1
+        if crossed >= max(fewest, _DIVIDED * (len(rows) - 1)):
             dividing.append(column)
     return [*dividing, *columns[-1:]]
 
@@ -123,9 +130,10 @@ def with_grid(lines: Sequence[Line], grid: Grid) -> list[Line]:
         if cell not in first_of:
             return list(lines)
         texts[first_of[cell]].append(text)
-    if any(sum(map(is_figure, cell_texts)) > 1 for cell_texts in texts.values()):
-        # With two numbers in a cell, the rules do not separate all columns or rows.
-        return list(lines)
+    for cell_texts in texts.values():
+        if sum(map(is_figure, cell_texts)) > 1:
+            # With two numbers in a cell, the rules do not separate all columns or rows.
+            return list(lines)
     # Lines of text may be boxed and underlined without being cells.
     own_cells = len(set(first_of.values()))
     if own_cells < _FILLED * width * height or len(texts) < _FILLED * own_cells:

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from ._figures import is_figure
 from ._headings import Columns, Header, covered_columns, head_spans
-from ._lines import Line, Rule, middle_of, rows_of
+from ._lines import Line, Rule, extent_of, middle_of, rows_of, text_of_row
 from ._tables import joined_names, table_of
 
 _GAP = 1.7
@@ -59,9 +59,14 @@ def _with_whole_labels(
     The rows are returned unchanged if not all of them are like that.
     """
     edge = columns[1][0]
-    lines = list(chain.from_iterable(rows))
-    labels = sorted((line for line in lines if line.right <= edge), key=middle_of)
-    others = rows_of(line for line in lines if line.right > edge)
+    labels = list[Line]()
+    cells = list[Line]()
+    for line in sorted(chain.from_iterable(rows), key=middle_of):
+        if line.right <= edge:
+            labels.append(line)
+        else:
+            cells.append(line)
+    others = rows_of(cells)
     if len(labels) <= len(others):
         return rows
     whole = list[list[Line]]()
@@ -71,10 +76,9 @@ def _with_whole_labels(
         if stop is None:
             return rows
         own = labels[start:stop]
-        text = " ".join(line.text for line in own)
-        right = max(line.right for line in own)
+        right = extent_of(own).right
         position = other[0]._replace(left=own[0].left, right=right, gaps=())
-        whole.append([position._replace(text=text), *other])
+        whole.append([position._replace(text=text_of_row(own)), *other])
         start = stop
     return whole if start == len(labels) else rows
 
@@ -131,12 +135,17 @@ def _heads(row: Sequence[Line], header: Header, *, is_lowest: bool) -> Cells:
 def _spanning_cells(parts: Sequence[Line], header: Header) -> Cells:
     """Return the cells of a header row with headings over several columns; else an empty list."""
     stub_edge = header.columns[0][1]
-    heads = [part for part in parts if part.left >= stub_edge]
+    heads = list[Line]()
+    labels = list[Line]()
+    for part in parts:
+        if part.left >= stub_edge:
+            heads.append(part)
+        else:
+            labels.append(part)
     spans = head_spans(heads, header)
     if not spans:
         return []
-    stub = " ".join(part.text for part in parts if part.left < stub_edge)
-    cells = [stub, *[""] * (len(header.columns) - 1)]
+    cells = [text_of_row(labels), *[""] * (len(header.columns) - 1)]
     for head, (first, last) in zip(heads, spans, strict=True):
         for column in range(first, last + 1):
             cells[column] = f"{cells[column]} {head.text}".strip()
@@ -184,7 +193,10 @@ def _cut(line: Line, columns: Columns, *, only_figures: bool = False) -> list[Li
     parts = list[Line]()
     rest = line
     for (_, end), (begin, _) in pairwise(columns):
-        gaps = [gap for _, gap in rest.gaps if gap[0] < begin + 1 and end - 1 < gap[1]]
+        gaps = list[tuple[float, float]]()
+        for _, (left, right) in rest.gaps:
+            if left < begin + 1 and end - 1 < right:
+                gaps.append((left, right))
         if not gaps:
             continue
         nearest = min(gaps, key=lambda gap: abs(gap[1] - begin))
@@ -218,8 +230,11 @@ def _alignments(part: Line, column: tuple[float, float]) -> set[str]:
     left, right = column
     distances = (part.left - left, part.right - right, part.centre - (left + right) / 2)
     near = _STARTS * part.height
-    pairs = zip(_ALIGNMENTS, distances, strict=True)
-    return {name for name, distance in pairs if abs(distance) <= near}
+    names = set[str]()
+    for name, distance in zip(_ALIGNMENTS, distances, strict=True):
+        if abs(distance) <= near:
+            names.add(name)
+    return names
 
 
 def _joined(rows: Sequence[Sequence[Line]], cell_rows: Sequence[Cells]) -> list[Cells]:
@@ -324,9 +339,11 @@ def _numbers_columns(cells: Sequence[Cells]) -> bool:
     names = first[1:]
     if not first[0] or len(names) < 2 or len(set(names)) < len(names) or not all(names):
         return False
-    below = [cell for row in others for cell in row[1:] if is_figure(cell)]
-    whole = [cell for cell in below if cell.isdigit()]
-    return bool(below) and not whole and all(map(str.isdigit, names))
+    figures = list[str]()
+    for row in others:
+        figures += filter(is_figure, row[1:])
+    has_whole = any(map(str.isdigit, figures))
+    return bool(figures) and not has_whole and all(map(str.isdigit, names))
 
 
 def steps_of(rows: Sequence[Sequence[Line]]) -> list[float]:
