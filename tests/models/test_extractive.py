@@ -409,6 +409,21 @@ def test_a_clause_is_found_by_its_number(number: str, answer: str) -> None:
     assert [unit.text for unit in Chooser([document], part).choose(200)] == [answer]
 
 
+@pytest.mark.parametrize(
+    ("first", "shown"),
+    [
+        ("EUR million | 2024 | 2023", "EUR million: Revenue; 2024: 1,284.6; 2023: 1,190.2"),
+        ("Sales | 1,402.0 | 1,377.3", "Revenue; 1,284.6; 1,190.2"),
+        ("Light | 1844 | 1844", "Revenue; 1,284.6; 1,190.2"),
+    ],
+)
+def test_several_years_in_the_first_row_of_a_table_are_the_names_of_its_columns(
+    first: str, shown: str
+) -> None:
+    table = f"| {first} |\n| --- | --- | --- |\n| Revenue | 1,284.6 | 1,190.2 |"
+    assert quotable_units(table)[-1].text == shown
+
+
 def test_the_headers_and_the_salutation_of_an_email_are_no_units() -> None:
     headers = "E-mail: From: Ruth; Date: Thu, 05 Mar 2026"
     text = f"# Delivery\n\n{headers}\n\nDear Helen,\n\nIt comes on 19 March."

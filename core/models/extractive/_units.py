@@ -64,6 +64,7 @@ _BULLETS = re.compile(r"[ \t]*[•▪‣◦·\x7f\ue000-\uf8ff][ \t]+")
 """Matches bullets as written by programs, even within a line."""
 _FIGURE = re.compile(r"^\W*\d[\d.,:%/\s-]*\W*$")
 """Matches text that consists of a number."""
+_YEAR = re.compile(r"\s*(?:19|20)\d\d\s*")
 _RULE = re.compile(r"^\s*(?:={3,}|\*{5,})\s*$|^\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*$")
 """Matches a line that underlines a heading or separates a table's header from its rows."""
 _BAR = re.compile(r"(?<!\\)\|(?=(?:[^`]*`[^`]*`)*[^`]*$)")
@@ -322,10 +323,11 @@ def _is_title(line: str, *, is_below_heading: bool) -> bool:
 def _header_of(cells: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of a table's columns by its first row.
 
-    They are empty if that has many figures.
+    They are empty if that has many figures, unless these are several years.
     """
-    figures = len(list(filter(_FIGURE.match, cells)))
-    if figures < max(1, len(cells) / 2 - 1):
+    figures = list(filter(_FIGURE.match, cells))
+    are_years = len(set(figures)) > 1 and all(map(_YEAR.fullmatch, figures))
+    if are_years or len(figures) < max(1, len(cells) / 2 - 1):
         return cells
     return ("",) * len(cells)
 
