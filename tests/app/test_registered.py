@@ -70,9 +70,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
     )
     (about / "entry_points.txt").write_text(POINTS, encoding="utf-8")
     (tmp_path / "site" / "runes.py").write_text(PLUGIN, encoding="utf-8")
-    [exporter] = re.findall(
-        r"^```py\n(.*?)^```$", (ROOT / "docs/guides/extending.md").read_text("utf-8"), re.M | re.S
-    )
+    guide = (ROOT / "docs/guides/extending.md").read_text("utf-8")
+    scripts = re.findall(r"^```py\n(.*?)^```$", guide, re.M | re.S)
+    [exporter] = [script for script in scripts if "write_wiki" in script]
     (tmp_path / "site" / "wiki.py").write_text(exporter, encoding="utf-8")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "light.runes").write_bytes(b"1844")
