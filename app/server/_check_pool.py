@@ -99,6 +99,10 @@ class _Child:
         assert self._process.stdin
         self._process.stdin.close()
 
+    async def exited(self) -> None:
+        """Wait until the process has exited."""
+        await self._process.wait()
+
     def kill(self) -> None:
         """End the process at once."""
         with suppress(ProcessLookupError):
@@ -146,6 +150,17 @@ class CheckPool:
             raise error(message.fields["words"])
         return message.body
 
+    async def close(self) -> None:
+        """Let the idle processes exit, and wait for that."""
+        ended = list(self._idle)
+        self._idle.clear()
+        for child in ended:
+            assert child.expiry
+            child.expiry.cancel()
+            child.end()
+        for child in ended:
+            await child.exited()
+
     async def _free_child(self) -> _Child:
         while self._idle:
             child = self._idle.pop()
@@ -174,6 +189,11 @@ async def _charge(message: _Message, account: Pages | None) -> None:
 
 
 _pools = PerLoop(CheckPool)
+
+
+async def end_idle_checkers() -> None:
+    """End the idle processes of the running event loop."""
+    await _pools.get().close()
 
 
 class UserChecks:

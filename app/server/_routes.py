@@ -47,7 +47,7 @@ from ..exports.formats import FORMATS, export_formats
 from ..runs import RunBook, StoredRun
 from ..words import GRAPHS, EvidenceShown
 from ._bodies import sent_json
-from ._check_pool import UserChecks
+from ._check_pool import UserChecks, end_idle_checkers
 from ._offer import offer_to, usual_costs
 from .auth import opened_books, owner_of_checkpoints
 from .users import user_of
@@ -84,6 +84,7 @@ async def opened_book() -> AsyncIterator[None]:
         yield
         opened_books.remove(book)
         watching.cancel()
+        await end_idle_checkers()
 
 
 async def offer(request: Request) -> Response:

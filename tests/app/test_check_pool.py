@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from kit.openai_server import OpenAIServer, Received, Reply, openai_server, say
 from langgraph.store.memory import InMemoryStore
 
-from deep_research.app.server._check_pool import UserChecks
+from deep_research.app.server._check_pool import UserChecks, end_idle_checkers
 from deep_research.core.errors import DailyLimitReached, DeepResearchError, ReportUnreadable
 from deep_research.core.settings import server_settings
 from deep_research.core.store.pages import Pages
@@ -20,6 +20,13 @@ from deep_research.core.store.pages import Pages
 pytestmark = pytest.mark.slow
 
 REPORT = b"The light burns white [1].\n\n## Sources\n\n1. light.md\n"
+
+
+@pytest.fixture(autouse=True)
+async def _ended() -> AsyncIterator[None]:
+    """End the processes of a test before its event loop is closed."""
+    yield
+    await end_idle_checkers()
 
 
 @pytest.fixture
