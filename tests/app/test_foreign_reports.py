@@ -278,6 +278,11 @@ def test_the_suffixes_of_registered_parsers_are_names_of_files_too() -> None:
             "---\nreferences:\n- id: ash\n  title: Light\n  URL: a.md\n---\n\nLit in 1844 [@ash].",
             "---\n---\n\nLit in 1844 [1].",
         ),
+        ("Lit on 120² mm and 1500³ units.", "Lit on 120² mm and 1500³ units."),
+        (
+            "1. First\n2. Second in a.md\n3. Third\n\nText (2).",
+            "1. First\n2. Second in a.md\n3. Third\n\nText (2).",
+        ),
         ("Lit in 1844¹ on 10³ m².\n\n¹ a.md\n³ b.md", "Lit in 1844[1] on 10³ m²."),
         ("Lit.[^ash] Wet.[^2]\n\n[^ash]:\n    *Light*,\n    a.md\n[^2]: b.md", "Lit.[1] Wet.[2]"),
         ("Lit :contentReference[oaicite:0]{index=0}.", "Lit [1]."),

@@ -96,7 +96,7 @@ esac
 
 @pytest.fixture
 def installed(copy: Path) -> Path:
-    """The log of what pip is asked to install in the copy, which has a .venv."""
+    """The log of the calls of pip in a copy of the project that has a .venv."""
     log = copy / "installed.txt"
     (copy / ".venv" / "bin").mkdir(parents=True)
     (copy / ".venv" / "bin" / "activate").write_text(f'VIRTUAL_ENV="{copy}/.venv"\n')

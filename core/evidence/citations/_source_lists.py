@@ -425,20 +425,37 @@ def _unlabelled(
 def _numbered_lists(
     lines: Sequence[str], are_code: Sequence[bool], start: int, end: int, files: FileNames
 ) -> list[SourceList]:
-    """Return the lists of labelled entries with addresses or names of files between two lines."""
+    """Return the lists of labelled entries with addresses or names of files between two lines.
+
+    In each block of lines without an empty one, at least half of the labelled lines are entries: an
+    item of an ordinary list may name a file, too.
+    """
     lists = list[list[ListedSource]]()
+    in_block = list[ListedSource]()
+    labelled_lines = 0
+
+    def close_block() -> None:
+        if 2 * len(in_block) >= labelled_lines:
+            for entry in in_block:
+                if lists and _follows(entry, lists[-1][-1], lines):
+                    lists[-1].append(entry)
+                else:
+                    lists.append([entry])
+        in_block.clear()
+
     index = start
     while index < end:
-        entry = None
-        if not are_code[index]:
+        if not lines[index].strip():
+            close_block()
+            labelled_lines = 0
+        elif not are_code[index] and _LABELLED.fullmatch(lines[index].rstrip()):
+            labelled_lines += 1
             entry = _entry_at(lines, index, end, files, is_headed=False)
-        if entry:
-            if lists and _follows(entry, lists[-1][-1], lines):
-                lists[-1].append(entry)
-            else:
-                lists.append([entry])
-            index = entry.last
+            if entry:
+                in_block.append(entry)
+                index = entry.last
         index += 1
+    close_block()
     return [SourceList(entries, is_headed=False) for entries in lists]
 
 

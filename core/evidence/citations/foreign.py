@@ -569,7 +569,8 @@ class _Reader:
         read = numbers_of(bare)
         is_marker = read is not None and not is_power(before, behind)
         if is_marker and found["raised"] and not _may_follow(before):
-            is_marker = False
+            # Behind a number, such as a year, a raised digit is a marker only if it is an entry's.
+            is_marker = before[-3:].isdecimal() and self._knows_all(bare)
         if is_marker and found["caret"] and before[-1:].isalnum() and raw.startswith("^"):
             is_marker = raw.endswith("^")
         if is_marker:
@@ -583,10 +584,8 @@ class _Reader:
 
 
 def _may_follow(before: str) -> bool:
-    """Whether a raised digit behind this text may be a marker: behind a sign, a word, or a number
-    of several digits such as a year."""
-    is_behind_sign = before[-1:] in ' .,;:!?)"”’»]'
-    return is_behind_sign or re.search(r"[^\W\d_]{3}$|\d{3}$", before) is not None
+    """Whether a raised digit behind this text may be a marker: behind a sign or a word."""
+    return before[-1:] in ' .,;:!?)"”’»]' or re.search(r"[^\W\d_]{3}$", before) is not None
 
 
 def _ends_words(before: str) -> bool:

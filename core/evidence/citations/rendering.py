@@ -50,7 +50,7 @@ _BRACKETS = str.maketrans("【［】］", "[[]]")
 _TABLE = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
 LONGEST_VALUE = 80
-"""Maximum length of what a mark says that the sources say instead, in characters."""
+"""Maximum length in characters of the value in a mark such as *(contradicted: 38 metres)*."""
 _NOT_IN_MARK = re.compile(r"[\[\]()*_`|<>\\【】［］]")
 _NO_VALUES: Mapping[int, str] = MappingProxyType({})
 _NO_SOURCES: Mapping[str, Source] = MappingProxyType({})
