@@ -78,8 +78,7 @@ def test_a_stop_at_a_clarifying_question_leaves_the_run_waiting(desk: Desk) -> N
     for command, sent in ((asked, signal.SIGINT), (("resume", "pair"), signal.SIGTERM)):
         terminal = Terminal(desk, *command)
         terminal.wait_for("Your answer: ")
-        os.killpg(terminal.process.pid, sent)
-        assert terminal.end() == 130
+        assert terminal.stop(sent) == 130
         assert terminal.seen.splitlines()[-1] == STOPPED.replace("light", "pair")
         assert " waiting " in desk.call("runs").out
     assert desk.call("resume", "pair", "--answer", "The Skerry Light").code == 0
@@ -90,8 +89,7 @@ def test_ctrl_c_during_the_live_view_restores_the_terminal(wire: WireDesk) -> No
     wire.holds.points.add(SECOND_ROUND)
     terminal = Terminal(wire.desk, *ASK)
     terminal.wait_for("● ")
-    os.killpg(terminal.process.pid, signal.SIGINT)
-    assert terminal.end() == 130
+    assert terminal.stop(signal.SIGINT) == 130
     assert terminal.seen.splitlines()[-1].endswith("resume it: deep-research resume light")
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), (
         "the cursor is shown again"

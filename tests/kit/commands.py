@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -220,6 +221,19 @@ class Terminal:
     def write(self, words: str) -> None:
         os.write(self.master, words.encode())
 
+    def stop(self, sent: signal.Signals) -> int:
+        """Send a signal and read to the end; returns the exit code.
+
+        Python notices a signal that arrives just before it waits for a line only at the next one.
+        """
+        os.killpg(self.process.pid, sent)
+        while True:
+            readable, _, _ = select.select([self.master], [], [], RESEND_SECONDS)
+            if not readable:
+                os.killpg(self.process.pid, sent)
+            elif not self._read():
+                return self.end()
+
     def end(self) -> int:
         """Read to the end; returns the exit code."""
         while self._read():
@@ -238,6 +252,8 @@ class Terminal:
 
 MODEL_KEY = "sk-live-CANARY-0123456789"
 KEYS = (MODEL_KEY, SEARCH_KEY)
+RESEND_SECONDS = 60.0
+"""Silence after which a signal is sent again; a stop is said and done much sooner."""
 HELD_SECONDS = 600.0
 """Longer than any test: what is held is let go when the servers close."""
 ROUNDS = (("light", "keeper", "tides"), ("harbour",))
