@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...core.errors import ThreadBusy, UserMistake
 from ...core.settings.server_settings import local_address
 from ...core.store.pages import LOCAL_USER
-from ._bodies import CHECK, BodyReader, BodyRefused
+from ._bodies import BodyReader, BodyRefused
 from ._connections import HEAD_BYTES, limit_connections
 from ._load import until_answered
 from ._log import shorten_log
@@ -105,10 +105,11 @@ class Guard:
             return await _refuse(scope, receive, send, *refused)
         with ExitStack() as to_answer, ExitStack() as to_end:
             until_answered.set(to_answer)
-            # A check needs its report until it ends; the files of messages are stored before.
-            held = to_end if scope["path"] == CHECK else to_answer
             is_state = user == LOCAL_USER and _is_state_write(scope)
-            reader = BodyReader(scope, user, held, is_state=is_state, keeps_files=self._keeps_files)
+            # Files and reports are stored or read before the response begins.
+            reader = BodyReader(
+                scope, user, to_answer, is_state=is_state, keeps_files=self._keeps_files
+            )
             if scope["type"] == "websocket":
                 return await self._app(scope, _checked(reader, receive, send, to_answer), send)
             messages = list[Message]()

@@ -47,6 +47,7 @@ _TABLE_STEP = 4.0
 _SAME_BASE = 0.12
 """Maximum difference between the base lines of a row's cells, in letter heights."""
 _UNEVEN = 1.25
+"""A step between two rows that is this many times the smallest one separates paragraphs."""
 _ALIGNED = 0.8
 """Minimum share of paragraphs that start at the same height in both columns of a table."""
 
