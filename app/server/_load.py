@@ -17,41 +17,62 @@ until_answered: ContextVar[ExitStack] = ContextVar("until_answered")
 _locks = Locks()
 _starting: defaultdict[str, set[str]] = defaultdict(set)
 """Ids of runs that are being created, by user: the server may not list them yet."""
+_known: defaultdict[str, dict[str, set[str]]] = defaultdict(dict)
+"""Ids of the active runs of each thread, by user, as of the last start; they may have ended."""
 
 
-async def reserve_run(user: str, run: str, most: int, besides: str) -> bool:
+async def reserve_run(user: str, run: str, thread: str, most: int, *, ends_others: bool) -> bool:
     """Count a run that is about to be created among the user's active runs; returns False if there
     are already `most`.
 
-    `besides`: a thread whose active runs the new one ends; empty if it ends none.
+    `thread`: the run's thread, empty for a run without one. `ends_others`: the run ends those that
+    are active on its thread.
     """
     async with _locks.lock(user):
-        others = await _active_runs(user, most, besides)
-        starting = _starting[user]
-        if len(others | starting) >= most:
+        by_thread = await _active_runs(user, most)
+        others = set[str](_starting[user])
+        for other, runs in by_thread.items():
+            if other != thread or not ends_others:
+                others |= runs
+        if len(others) >= most:
             return False
+        by_thread.setdefault(thread, set()).add(run)
         request = until_answered.get(None)
         if request:
-            starting.add(run)
-            request.callback(starting.discard, run)
+            _starting[user].add(run)
+            request.callback(_starting[user].discard, run)
         return True
 
 
-async def _active_runs(user: str, most: int, besides: str) -> set[str]:
-    """Return the ids of the user's running and waiting runs; some of them if there are `most`."""
+async def _active_runs(user: str, most: int) -> dict[str, set[str]]:
+    """Return the ids of the user's running and waiting runs by thread."""
     client = get_client()
     busy: list[Any] = await client.threads.search(
         metadata={"owner": user}, status="busy", limit=most + 1, select=["thread_id"]
     )
-    threads = [thread["thread_id"] for thread in busy if thread["thread_id"] != besides]
-    if len(threads) >= most:
-        # Each has at least one.
-        return set(threads)
-    runs = set[str]()
-    for thread in threads:
-        for status in ("running", "pending"):
-            # The thread may have been deleted.
-            with suppress(NotFoundError):
-                found: list[Any] = await client.runs.list(thread, status=status, limit=most)
-                runs |= {run["run_id"] for run in found}
-    return runs
+    by_thread = dict[str, set[str]]()
+    for thread, runs in _known[user].items():
+        if runs & _starting[user]:
+            by_thread[thread] = runs
+    for found in busy:
+        thread = found["thread_id"]
+        runs = _known[user].get(thread, set())
+        # A busy thread has at least one run, so that a single known run is still active. Asking
+        # the server about each thread at each start would cost more than the start itself.
+        if len(runs) != 1:
+            runs = await _listed_runs(thread, most)
+        by_thread[thread] = runs
+    _known[user] = by_thread
+    return by_thread
+
+
+async def _listed_runs(thread: str, most: int) -> set[str]:
+    """Return the ids of a thread's running and waiting runs, at most `most` of each kind."""
+    client = get_client()
+    listed = set[str]()
+    for status in ("running", "pending"):
+        # The thread may have been deleted.
+        with suppress(NotFoundError):
+            runs: list[Any] = await client.runs.list(thread, status=status, limit=most)
+            listed |= {run["run_id"] for run in runs}
+    return listed

@@ -302,8 +302,8 @@ async def _check_load(user: str, value: Mapping[str, Any]) -> None:
     most = server_settings().user_runs
     thread = str(value.get("thread_id") or "")
     ends_others = value.get("multitask_strategy") in ("interrupt", "rollback")
-    besides = thread if ends_others else ""
-    if not await reserve_run(user, str(value.get("run_id")), most, besides):
+    run = str(value.get("run_id"))
+    if not await reserve_run(user, run, thread, most, ends_others=ends_others):
         _refuse(
             f"{user} already has {most} active runs, the maximum per user "
             "(DEEP_RESEARCH_SERVER_USER_RUNS).",
