@@ -46,9 +46,6 @@ from .users import (
     users,
 )
 
-_SWITCH_SECONDS = 0.0005
-"""Seconds for which a thread may compute while the event loop waits; with Python's default (0.005),
-one user's check of a report delayed another's run three times as long."""
 _LISTENING_SECONDS = 0.05
 """Seconds between two checks whether the server is listening."""
 _STREAM = re.compile(r"/research/runs/[^/]+/packets")
@@ -297,7 +294,6 @@ class AllowedOrigins(CORSMiddleware):
 @asynccontextmanager
 async def _lifespan(_: Starlette) -> AsyncIterator[None]:
     shorten_log()
-    sys.setswitchinterval(_SWITCH_SECONDS)
     # LangGraph writes questions and reports to `.langgraph_api`; only this user may read them.
     os.umask(0o077)
     await asyncio.to_thread(limit_connections)
