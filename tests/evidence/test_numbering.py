@@ -13,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kit.reports import source_at, streamed
 
-from deep_research.core.evidence.citations.citing import number_finding, number_findings, source_key
+from deep_research.core.evidence.citations.citing import (
+    number_finding,
+    number_findings,
+    source_key,
+    without_citations_of,
+)
 from deep_research.core.records.research import Finding
 from deep_research.core.records.sources import Source, merge_sources
 from deep_research.state import merge_findings
@@ -91,7 +96,7 @@ def test_local_numbers_become_the_threads(
 @pytest.mark.behaviour("O-66", "O-69")
 def test_an_unknown_local_number_never_becomes_the_number_of_a_source() -> None:
     finding = number_finding("[25] and [2], [25, 2].", {25: "z"}, {"p": 1, "q": 2})
-    assert finding == ("[3] and, [3].", {"p": 1, "q": 2, "z": 3}, 2)
+    assert finding == ("[3] and [3].", {"p": 1, "q": 2, "z": 3}, 2)
 
 
 @pytest.mark.behaviour("O-68", "O-69")
@@ -240,3 +245,20 @@ def test_a_key_is_its_own_key(address: str) -> None:
     key = source_key(address)
     assert source_key(key) == key
     assert "#" not in key
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a [1], [2].", "a [1]."),
+        ("a [2], [1].", "a [1]."),
+        ("a [1], [2], [3].", "a [1], [3]."),
+        ("a [2, 1]; [2] b", "a [1] b"),
+        ("a [2], b [1].", "a, b [1]."),
+        ("a [1], [3] b [1],", "a [1], [3] b [1],"),
+    ],
+)
+def test_a_comma_between_two_citations_goes_with_the_one_that_is_removed(
+    text: str, left: str
+) -> None:
+    assert without_citations_of(text, {2}) == left

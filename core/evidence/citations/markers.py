@@ -59,6 +59,8 @@ _MARKER = re.compile(
 )
 _BEGUN_MARKER = re.compile(rf"{_OPENER}{{1,5}}+(?:{_NUMBERS},? ?)?")
 _NUMBER = re.compile(r"(,? ?)(\d+)")
+_JOINT = re.compile(r"[ \t]*[,;]?[ \t]*")
+"""Text that joins two markers."""
 _LONGEST_NUMBER = 20
 """Maximum number of digits of a source number; Python refuses to parse very long numbers."""
 _UNKNOWN_NUMBER = -1
@@ -432,6 +434,12 @@ class KnownMarkers:
         self._is_line_start = True
         self._is_after_removed = False
         """Whether a marker was removed since the last part."""
+        self._is_behind_marker = False
+        """Whether a marker came last, apart from `_joint`."""
+        self._is_behind_kept = False
+        """Whether at least one of the markers that came last was kept."""
+        self._joint = ""
+        """Text behind a marker that may join it to the next one, such as a comma."""
 
     def feed(self, text: str) -> list[ScannedPart]:
         """Process the next chunk; return the parts that later text can no longer change."""
@@ -440,6 +448,9 @@ class KnownMarkers:
     def finish(self) -> list[ScannedPart]:
         """Return the remaining parts; call once, at the end."""
         rest = self._take(self._scanner.finish())
+        self._add_joint()
+        rest += self._parts
+        self._parts = []
         if self._space and not self._is_after_removed:
             rest.append(self._space)
         self._space = ""
@@ -448,15 +459,22 @@ class KnownMarkers:
     def _take(self, parts: Iterable[ScannedPart]) -> list[ScannedPart]:
         for part in parts:
             if isinstance(part, str):
-                self._add_text(part)
+                self._take_text(part)
                 continue
             numbers = list[int]()
             separators = list[str]()
             for separator, number in zip(part.separators, part.numbers, strict=True):
                 if number in self._known:
+                    # The separator before the first number belongs to one that was removed.
+                    separators.append(separator if numbers else "")
                     numbers.append(number)
-                    separators.append(separator)
             self.dropped += len(part.numbers) - len(numbers)
+            if numbers and self._is_behind_kept:
+                self._add_joint()
+            # A comma between two markers goes with the one that is removed.
+            self._joint = ""
+            self._is_behind_kept |= bool(numbers)
+            self._is_behind_marker = True
             if numbers:
                 marker = Marker(part.raw, tuple(numbers), tuple(separators))
                 self._parts += [self._space, marker]
@@ -466,11 +484,27 @@ class KnownMarkers:
             elif part.is_enclosed:
                 # Text left in brackets or backticks must not become a marker or code.
                 self._add_text(" ")
+                self._is_behind_marker = self._is_behind_kept = False
             else:
                 self._is_after_removed = True
         complete = self._parts
         self._parts = []
         return complete
+
+    def _take_text(self, text: str) -> None:
+        joint = self._joint + text
+        if self._is_behind_marker and _JOINT.fullmatch(joint):
+            self._joint = joint
+            return
+        self._add_joint()
+        self._is_behind_marker = self._is_behind_kept = False
+        self._add_text(text)
+
+    def _add_joint(self) -> None:
+        """Add the text behind the last marker, which joins it to nothing."""
+        if self._joint:
+            self._add_text(self._joint)
+        self._joint = ""
 
     def _add_text(self, text: str) -> None:
         if self._is_after_removed:
