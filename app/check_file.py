@@ -31,6 +31,7 @@ from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
 from ..core.writing.notes import source_notes
 from ._endings import run_interruptibly
+from ._progress import PlainLines
 from ._source_check import (
     SourceReading,
     begin_check,
@@ -41,7 +42,6 @@ from ._source_check import (
     texts_at_hand,
 )
 from ._terminal import check_output, deliver, say
-from .progress import PlainLines
 from .words import DONE, FAILED, UNCLEAR, counted
 
 CheckFormat = Literal["md", "html", "json"]
