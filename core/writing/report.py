@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, RemoveMessage
@@ -44,7 +44,6 @@ from ..evidence.citations.rendering import (
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.titles import may_begin_with_title, split_title
 from ..evidence.memory.observations import ThreadDisputes
-from ..evidence.origin import organisations
 from ..evidence.text.similarity import reprints
 from ..records.report import Audit, ClaimCheck, Draft, Report
 from ..records.research import total
@@ -354,6 +353,20 @@ def audited_report(
         audit=audit,
         grades=state.draft.grades if state.draft else (),
     )
+
+
+def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]) -> dict[str, str]:
+    """Return the organisation behind each source, by source key.
+
+    Sources that reprint each other (`reprints`: groups of keys) count as one organisation.
+    """
+    by_key = {source.key: source.organisation for source in sources}
+    for group in reprints:
+        owners = set(map(by_key.__getitem__, by_key.keys() & group))
+        for key, owner in by_key.items():
+            if owner in owners:
+                by_key[key] = min(owners)
+    return by_key
 
 
 def _audit_of(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, get_args
 from urllib.parse import urlsplit
 
 from ...records.sources import Origin, Source
-from ..origin import origin_of
 
 _RIGHT_TO_LEFT = {"ar", "fa", "he"}
 _SOURCE_HEADINGS = (
@@ -57,7 +56,7 @@ class Labels:
         names: dict[Origin, str] = dict(
             zip(get_args(Origin), self.origins.split(", "), strict=False)
         )
-        return names.get(origin_of(source), "")
+        return names.get(source.publisher_kind, "")
 
     def remark(self, source: Source) -> str:
         """Return the standing of a source and how it was read.
