@@ -42,7 +42,7 @@ from .engine import (
     cleaned,
     hit_of,
 )
-from .reported import reported_in
+from .reported import Reported
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed, plain_schema
 
@@ -231,7 +231,7 @@ class PassedEngine:
         title = self.title if self._is_own else query
         found = records_of(result, self.name, title, count, are_own=self._is_own)
         answer = _answer_in(result)
-        faults = reported_in(answer, _LISTS).faults
+        faults = Reported.of(answer, _LISTS).faults
         if not faults:
             return found
         if next(_records(answer), None) is None:

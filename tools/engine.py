@@ -13,6 +13,7 @@ from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.reading.policy import Policy
 from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
+from ._paper_standing import paper_standing
 from .tool import Hit
 
 _NOTICE = "`langchain-community` is being sunset"
@@ -21,8 +22,6 @@ _EXCERPT_CHARACTERS = 2000
 _DAY_CHARACTERS = 10
 ANSWER_BYTES = 4_000_000
 """Maximum size of an engine's answer, decompressed."""
-FIELD_CHARACTERS = 20_000
-"""Maximum characters that are read of one field of a result."""
 _TEXT_CHARACTERS = 20_000
 """Maximum characters kept of a result that is not a web page."""
 OVERSAMPLING = 4
@@ -64,6 +63,15 @@ class Found(NamedTuple):
     has_concern: bool = False
     """Whether the engine lists an expression of concern about the paper."""
 
+    def with_notices(self, notices: object) -> Found:
+        """Return the paper with what the notices about it say, as Crossref's `updated-by` and
+        Europe PMC's `commentCorrection` list them; malformed ones are ignored."""
+        standing = paper_standing(notices)
+        return self._replace(
+            is_retracted=self.is_retracted or standing.is_retracted,
+            has_concern=self.has_concern or standing.has_concern,
+        )
+
 
 class PartialResults(list[Found]):
     """Results of an engine that could search only in part, which a plain list does not say."""
@@ -96,7 +104,7 @@ class SearchEngine(Protocol):
 
 class EngineFailed(Exception):
     """An engine could not search; the text is one sentence for the user, without keys, and with
-    third-party text only as `reported_in` shows it."""
+    third-party text only as `Reported` shows it."""
 
     def __init__(self, words: str, *, is_lasting: bool = False) -> None:
         """`is_lasting`: a retry would not help."""

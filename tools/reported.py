@@ -38,32 +38,33 @@ class Reported(NamedTuple):
     text: str = ""
     """The texts as they were sent, for programs; empty if there are none."""
 
+    @classmethod
+    def of(cls, answer: Any, skip: Collection[str] = ()) -> Reported:
+        """Return what a parsed JSON answer reports at its top level; `skip`: fields that hold
+        results.
 
-def reported_in(answer: Any, skip: Collection[str] = ()) -> Reported:
-    """Return what a parsed JSON answer reports at its top level; `skip`: fields that hold results.
-
-    The texts are the service's own: shortened, in one line, without markup and secrets.
-    """
-    if not isinstance(answer, Mapping):
-        return Reported()
-    faults: list[str] = []
-    words: list[str] = []
-    sent: list[str] = []
-    for key, value in answer.items():
-        name = _field(key)
-        if key in skip or name not in _FAULTS | _WORDS:
-            continue
-        texts = list(dict.fromkeys(_texts(value, _DEEPEST)))
-        if not texts:
-            continue
-        sent += texts
-        shown = ", ".join(map(_shown, texts[:_MOST_TEXTS]))
-        if len(texts) > _MOST_TEXTS:
-            shown += f" and {len(texts) - _MOST_TEXTS} more"
-        words.append(f"{_shown(str(key))}: {shown}")
-        if name in _FAULTS:
-            faults.append(words[-1])
-    return Reported("; ".join(faults), "; ".join(words), "\n".join(sent))
+        The texts are the service's own: shortened, in one line, without markup and secrets.
+        """
+        if not isinstance(answer, Mapping):
+            return cls()
+        faults: list[str] = []
+        words: list[str] = []
+        sent: list[str] = []
+        for key, value in answer.items():
+            name = _field(key)
+            if key in skip or name not in _FAULTS | _WORDS:
+                continue
+            texts = list(dict.fromkeys(_texts(value, _DEEPEST)))
+            if not texts:
+                continue
+            sent += texts
+            shown = ", ".join(map(_shown, texts[:_MOST_TEXTS]))
+            if len(texts) > _MOST_TEXTS:
+                shown += f" and {len(texts) - _MOST_TEXTS} more"
+            words.append(f"{_shown(str(key))}: {shown}")
+            if name in _FAULTS:
+                faults.append(words[-1])
+        return cls("; ".join(faults), "; ".join(words), "\n".join(sent))
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:
