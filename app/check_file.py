@@ -29,7 +29,6 @@ from ..core.records.report import Report, UnitVerdict
 from ..core.records.research import Spent
 from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
-from ..core.writing.notes import source_notes
 from ._endings import run_interruptibly
 from ._progress import PlainLines
 from ._source_check import (
@@ -172,7 +171,9 @@ class CheckedFile(NamedTuple):
     def notes(self) -> list[str]:
         """Notes on sources that were retracted, read as copies, or could not be read, and on
         citations that were not understood."""
-        notes = list(source_notes(self.sources))
+        notes = list[str]()
+        for source in self.sources:
+            notes += source.notes
         for number, reason in self.unread.items():
             notes.append(f"Not read: source {number}, {reason.rstrip('.')}.")
         for marker in self.not_understood:

@@ -273,6 +273,24 @@ class Source(Record):
             return self.date
         return f"{self.date} ({self.period})"
 
+    @property
+    def notes(self) -> list[str]:
+        """For the reader: that it was retracted, is doubted, or was read in a copy."""
+        notes = list[str]()
+        lister = f" ({self.listed_by})" if self.listed_by else ""
+        if self.is_retracted:
+            notes.append(f"Source {self.number} was retracted{lister}.")
+        elif self.has_concern:
+            notes.append(
+                f"The publisher of source {self.number} expressed concern about it{lister}."
+            )
+        if self.copy_address:
+            copy = "an open copy"
+            if self.copied_on:
+                copy += f" made on {self.copied_on}"
+            notes.append(f"Source {self.number} was read in {copy}: {self.copy_address}")
+        return notes
+
 
 def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
     """Merge sources by key: a read text wins over an excerpt, a text read later over one read
