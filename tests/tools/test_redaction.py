@@ -26,9 +26,10 @@ from deep_research.core.settings.limits import Limits
 from deep_research.core.writing.notes import ReportNotes
 from deep_research.nodes.begin import MIXES_PRIVATE
 from deep_research.nodes.turn import OPENING
+from deep_research.tools._redaction import everyday_words
 from deep_research.tools._web_search import WebSearch, WebSearchArguments
 from deep_research.tools.engine import Found
-from deep_research.tools.redaction import everyday_words, note_user
+from deep_research.tools.offer import note_user
 from deep_research.tools.tool import ToolContext, ToolFailed
 
 ENGLISH = (
