@@ -38,11 +38,11 @@ from .engine import (
     EngineFailed,
     Found,
     PartialResults,
+    Reported,
     allowed_results,
     cleaned,
     hit_of,
 )
-from .reported import Reported
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed, plain_schema
 

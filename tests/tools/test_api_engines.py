@@ -18,7 +18,7 @@ from deep_research.core.errors import SearchRefused
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
 from deep_research.tools import engines
-from deep_research.tools.engine import EngineBusy, EngineFailed, Found, PartialResults
+from deep_research.tools.engine import EngineBusy, EngineFailed, Found, PartialResults, Reported
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.brave import Brave
 from deep_research.tools.engines.crossref import Crossref
@@ -27,7 +27,6 @@ from deep_research.tools.engines.exa import Exa
 from deep_research.tools.engines.openalex import OpenAlex
 from deep_research.tools.engines.searxng import SearXNG
 from deep_research.tools.engines.serper import Serper
-from deep_research.tools.reported import Reported
 from deep_research.tools.run_engines import ask_engine
 from deep_research.tools.tool import Meter
 

@@ -32,8 +32,8 @@ from ..engine import (
     EngineFailed,
     Found,
     PartialResults,
+    Reported,
 )
-from ..reported import Reported
 
 if TYPE_CHECKING:
     import httpx

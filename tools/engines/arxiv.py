@@ -13,8 +13,7 @@ from ...core.concurrency import in_thread
 from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, Slices
 from ...core.settings.context import Context
 from ...core.settings.network import usable_proxy
-from ..engine import ANSWER_BYTES, EngineFailed, Found, without_notice
-from ..reported import Reported
+from ..engine import ANSWER_BYTES, EngineFailed, Found, Reported, without_notice
 from ._api import USER_AGENT, connection_broke_off, failed_status, unreachable
 
 _ADDRESS = "https://export.arxiv.org/api/query"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.reading.policy import Policy
 from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
 from ...core.settings.network import CONNECT_SHARE
-from ..engine import ANSWER_BYTES, EngineFailed, Found
-from ..reported import Reported
+from ..engine import ANSWER_BYTES, EngineFailed, Found, Reported
 from ._api import (
     USER_AGENT,
     ApiEngine,
