@@ -29,9 +29,9 @@ from ..core.evidence.citations.citing import source_key
 from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.records import tool_names
 from ..core.records.sources import short_hash
-from ..core.settings.answer_bytes import ENCODING, limit_answer
 from ..core.settings.context import Context, Engine, engine_name
 from ..core.settings.installed import TOOLS
+from ..core.settings.network import ENCODING, limit_answer
 from .engine import (
     OVERSAMPLING,
     RETRIEVED,

@@ -18,11 +18,13 @@ from ...core.concurrency import in_thread
 from ...core.errors import SearchRefused
 from ...core.reading.documents.decode import tagged_text
 from ...core.reading.policy import Policy
-from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
 from ...core.settings.context import Context
 from ...core.settings.network import (
     CONNECT_SHARE,
+    ENCODING,
+    AnswerTooLarge,
     connection_problem,
+    limit_answer,
     trusted_certificates,
     usable_proxy,
 )

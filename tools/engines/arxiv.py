@@ -10,9 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from ...core.concurrency import in_thread
-from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, Slices
 from ...core.settings.context import Context
-from ...core.settings.network import usable_proxy
+from ...core.settings.network import ENCODING, AnswerTooLarge, Slices, usable_proxy
 from ..engine import ANSWER_BYTES, EngineFailed, Found, Reported, without_notice
 from ._api import USER_AGENT, connection_broke_off, failed_status, unreachable
 

@@ -6,8 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ...core.reading.policy import Policy
-from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
-from ...core.settings.network import CONNECT_SHARE
+from ...core.settings.network import CONNECT_SHARE, ENCODING, AnswerTooLarge, limit_answer
 from ..engine import ANSWER_BYTES, EngineFailed, Found, Reported
 from ._api import (
     USER_AGENT,
