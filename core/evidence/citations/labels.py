@@ -36,6 +36,18 @@ class Labels:
 
         def __getattr__(self, name: str) -> str: ...
 
+    @classmethod
+    def named(cls, language: str) -> Labels:
+        """Return the labels for a language by its English name ("Brazilian Portuguese").
+
+        Unknown names get the English ones.
+        """
+        known = all_labels()
+        for labels_of_language in known.values():
+            if labels_of_language.name in language:
+                return labels_of_language
+        return known["en"]
+
     def standing(self, source: Source) -> str:
         """Return the label for a source that is retracted, doubted or not in force; otherwise
         empty."""
@@ -85,18 +97,6 @@ def labels(language_code: str) -> Labels:
     """Return the labels for an ISO 639-1 code, ignoring its region; English for unknown codes."""
     known = all_labels()
     return known.get(_base(language_code), known["en"])
-
-
-def labels_of_named(language: str) -> Labels:
-    """Return the labels for a language by its English name ("Brazilian Portuguese").
-
-    Unknown names get the English ones.
-    """
-    known = all_labels()
-    for labels_of_language in known.values():
-        if labels_of_language.name in language:
-            return labels_of_language
-    return known["en"]
 
 
 @cache
