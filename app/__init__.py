@@ -16,9 +16,10 @@ Public modules:
 - `as_tool`: research as a tool of a LangChain agent.
 - `check_file`: checks reports from elsewhere.
 - `output`: stored runs as text and JSON.
-- `progress`: a run's progress as lines.
+- `mcp_server`: the MCP server, for other agents: its tools, and the access to a caller's runs that
+  the command `mcp` and LangGraph's server implement.
 - `words`: the wording of counts and times, and the names of strategies.
 
-Rooms below: `exports` writes reports as files, `mcp` serves other agents, `server` extends
-LangGraph's server and has the web page.
+Rooms below: `exports` writes reports as files, `server` extends LangGraph's server and has the web
+page.
 """

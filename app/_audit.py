@@ -13,13 +13,13 @@ from ..core.records.report import Audit
 from ..core.records.sources import Source
 from ..core.settings.context import Context
 from ._endings import reports_errors, run_interruptibly
+from ._progress import PlainLines
 from ._rechecking import Reaudit, Rechecked, compare_checks
 from ._settings import RunName
 from ._source_check import begin_check, load_verifier, texts_at_hand
 from ._stored import open_stored_run
 from ._terminal import print_output, say
 from .output import calls_line, engines_line
-from .progress import PlainLines
 from .runs import StoredRun
 from .words import DONE, FAILED, counted, counts_line
 

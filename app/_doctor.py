@@ -36,8 +36,8 @@ from ..tools.offer import check_tools
 from ..tools.run_engines import ask_engine, choose_engines, fallback_engines, other_engines
 from ..tools.tool import Meter
 from ._endings import reports_errors, run_interruptibly
+from ._progress import PlainLines
 from ._terminal import print_output, say
-from .progress import PlainLines
 from .runs import has_runs
 from .stream import read_packet
 from .words import DONE, REFUSED, counted

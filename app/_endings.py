@@ -15,9 +15,9 @@ from ..core.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMi
 from ..core.settings.context import Context
 from ..core.settings.limits import DATABASE, ENVIRONMENT_PREFIX, Limits, nearest
 from ..core.settings.server_settings import ServerSettings
+from ._progress import PacketLines
 from ._settings import RunName, settings_from_options
 from ._terminal import Output, ReaderGone, is_terminal, print_error, say
-from .progress import PacketLines
 from .words import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGY_VARIABLE
 
 Parameters = ParamSpec("Parameters")

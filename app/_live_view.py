@@ -16,8 +16,7 @@ from ..core.events import packets
 from ..core.events.packets import AnyPacket
 from ..core.records.plan import StepTask
 from ..state import ResearchState
-from ._terminal import supports_styles
-from .progress import (
+from ._progress import (
     PlainLines,
     ProgressView,
     describe,
@@ -26,6 +25,7 @@ from .progress import (
     is_report_start,
     shorten,
 )
+from ._terminal import supports_styles
 from .words import counted
 
 _SHOWN_RESEARCHERS = 6

@@ -26,13 +26,13 @@ from ..core.models.resolve import is_extractive
 from ..core.records.report import Report
 from ..core.records.sources import Source
 from ._endings import run_interruptibly
+from ._progress import PlainLines
 from ._rechecking import checks_of
 from ._settings import RunName
 from ._source_check import SourceReading, SourceTexts, begin_check, current_texts, load_verifier
 from ._stored import open_stored_run
 from ._terminal import check_output, deliver, say
 from .output import spent_line
-from .progress import PlainLines
 from .words import CHANGED, DONE, FAILED, counted
 
 State = Literal["holds", "changed", "unchecked"]

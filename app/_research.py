@@ -10,6 +10,7 @@ from ..core.records import tool_names
 from ..core.records.research import Strategy
 from ._endings import run_interruptibly
 from ._live_view import progress_view
+from ._progress import Outlet, PacketLines, PlainLines, ProgressView
 from ._settings import RunName
 from ._stored import export_content, keep_overview, read_packets
 from ._terminal import (
@@ -25,7 +26,6 @@ from ._terminal import (
 )
 from .exports.formats import chosen_format
 from .output import end_line, report_json
-from .progress import Outlet, PacketLines, PlainLines, ProgressView
 from .runs import RunBook, StoredRun
 from .words import DONE, FAILED, WAITING
 

@@ -17,7 +17,7 @@ from .runs import RunBook, StoredRun
 from .words import DONE
 
 if TYPE_CHECKING:
-    from .progress import PlainLines
+    from .mcp_server import CallProgress
 
 
 def run_server(given: Mapping[str, Any], host: str, port: int | None) -> int:
@@ -39,7 +39,7 @@ def run_mcp(given: Mapping[str, Any]) -> int:
         ) from None
 
     async def serve() -> None:
-        from .mcp.research_server import ResearchServer
+        from .mcp_server import ResearchServer
 
         async with RunBook.open(settings.data_dir) as book:
             runs = LocalRuns(book, given, settings)
@@ -65,7 +65,7 @@ class LocalRuns(NamedTuple):
         question: str,
         strategy: Strategy | None,
         given: dict[str, Any],
-        view: PlainLines,
+        view: CallProgress,
     ) -> StoredRun:
         """See `Runs.begin`."""
         if "docs" in given:
@@ -74,7 +74,7 @@ class LocalRuns(NamedTuple):
             )
         return await self.book.ask(thread, question, {**self.given, **given}, view, strategy)
 
-    async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
+    async def go_on(self, thread: str, words: str, view: CallProgress) -> StoredRun:
         """See `Runs.go_on`."""
         # An unknown thread must not be created.
         await self.book.read(thread)

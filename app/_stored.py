@@ -19,6 +19,7 @@ from ..core.store.location import OVERVIEW_NOTE, thread_id
 from ..core.store.pages import Pages
 from ._endings import exit_code_of, reports_errors, run_interruptibly
 from ._overview import ListedRun
+from ._progress import PacketLines
 from ._rechecking import faults_of
 from ._settings import (
     SHOWN_ID_CHARACTERS,
@@ -30,7 +31,6 @@ from ._settings import (
 from ._terminal import OutputUnusable, can_ask, check_output, deliver, print_output, say
 from .exports.formats import ExportFormat, chosen_format, export_formats
 from .output import listed_run
-from .progress import PacketLines
 from .runs import RunBook, StoredRun, has_runs
 from .stream import replay
 from .words import DONE, FAILED, EvidenceShown

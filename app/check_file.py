@@ -29,8 +29,8 @@ from ..core.records.report import Report, UnitVerdict
 from ..core.records.research import Spent
 from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
-from ..core.writing.notes import source_notes
 from ._endings import run_interruptibly
+from ._progress import PlainLines
 from ._source_check import (
     SourceReading,
     begin_check,
@@ -41,7 +41,6 @@ from ._source_check import (
     texts_at_hand,
 )
 from ._terminal import check_output, deliver, say
-from .progress import PlainLines
 from .words import DONE, FAILED, UNCLEAR, counted
 
 CheckFormat = Literal["md", "html", "json"]
@@ -86,6 +85,90 @@ class ReportFile(NamedTuple):
     """What is checked, in the order of the text; the keys of sources are their numbers."""
     not_understood: Sequence[NotUnderstood] = ()
     """What looks like a citation but names no known source."""
+
+    @classmethod
+    async def read(cls, data: bytes, name: str, context: Context) -> ReportFile:
+        """Read a report in Markdown, HTML or Word, depending on the suffix of its file `name`;
+        raises `ReportUnreadable`, also for one that is too long."""
+        markdown = await asyncio.to_thread(_markdown_of, data, name, context)
+        if len(markdown) > MOST_CHARACTERS:
+            raise ReportUnreadable(
+                f"{name}: the report has {len(markdown)} characters; at most {MOST_CHARACTERS} are "
+                "checked. Check its parts one by one."
+            )
+        foreign = await asyncio.to_thread(read_foreign, markdown, readable_suffixes())
+        if not foreign.text:
+            raise ReportUnreadable(f"{name}: the file contains no text.")
+        keys = {number: str(number) for number in foreign.targets}
+        statements = await asyncio.to_thread(report_units, foreign.text, keys)
+        if len(statements) > MOST_STATEMENTS:
+            raise ReportUnreadable(
+                f"{name}: the report has {len(statements)} statements; at most {MOST_STATEMENTS} "
+                "are checked. Check its parts one by one."
+            )
+        return cls(foreign.text, foreign.targets, statements, foreign.not_understood)
+
+    async def check(
+        self,
+        context: Context,
+        on_notice: Callable[[str], None] = say,
+        request: str = "",
+        on_costs: Callable[[Mapping[str, Spent]], None] = lambda _: None,
+    ) -> CheckedFile:
+        """Check the report; raises `QuestionRefused` for a `request` that is too long.
+
+        `on_notice` receives lines on the progress and warnings. `request` is what the report was
+        asked for, empty if unknown. `on_costs` receives the cost of each call, also if the check
+        fails or is cancelled.
+        """
+        asked = messages_of(request, context)
+        await load_verifier(context, on_notice)
+        is_judged = not is_extractive("verifier", context)
+        if not is_judged:
+            on_notice(
+                "Note: without a language model (--model), only numbers and quotations are looked "
+                "up."
+            )
+        run = await asyncio.to_thread(run_for_check, self.text, context, asked)
+        unknown = {marker.number: marker.reason for marker in self.not_understood}
+        named = await asyncio.to_thread(_named_sources, self.targets, unknown, context)
+        on_notice(f"reading {counted(len(named.keys() - unknown.keys()), 'source')}")
+        keys = {number: found.source.key for number, found in named.items()}
+        sources = {found.source.key: found.source for found in named.values()}
+        read_sources = current_texts(context, run, on_notice)
+        check = await begin_check(self.text, keys, sources, read_sources, run, context, asked)
+        try:
+            checked = await check.report(names_contradictions=True)
+        finally:
+            on_costs(check.costs)
+        known = dict[str, Known]()
+        for number, key in keys.items():
+            if number not in unknown:
+                known[key] = _known(check.readings[key])
+
+        def statement(pair: tuple[ReportUnit, UnitVerdict]) -> CheckedStatement:
+            unit, verdict = pair
+            outcome = _outcome(unit, verdict, sources=known, is_judged=is_judged)
+            cited = tuple(int(key) for key in unit.sources if key in known)
+            return CheckedStatement(
+                verdict.text, outcome, cited, verdict.words, verdict.after, verdict.reason
+            )
+
+        stated = list[tuple[ReportUnit, UnitVerdict]]()
+        for unit, verdict in zip(self.statements, checked.verdicts, strict=True):
+            if verdict.shown != "reasoning":
+                stated.append((unit, verdict))
+        statements = await in_pieces(statement, stated)
+        read = list[Source]()
+        unread = dict[int, str]()
+        for number, key in keys.items():
+            reading = check.readings[key]
+            read.append(reading.source)
+            if not reading.texts and number not in unknown:
+                unread[number] = named[number].reason or reading.reason
+        return CheckedFile(
+            checked, run.language_code, statements, read, unread, self.not_understood
+        )
 
 
 class SourceDocument(NamedTuple):
@@ -172,7 +255,9 @@ class CheckedFile(NamedTuple):
     def notes(self) -> list[str]:
         """Notes on sources that were retracted, read as copies, or could not be read, and on
         citations that were not understood."""
-        notes = list(source_notes(self.sources))
+        notes = list[str]()
+        for source in self.sources:
+            notes += source.notes
         for number, reason in self.unread.items():
             notes.append(f"Not read: source {number}, {reason.rstrip('.')}.")
         for marker in self.not_understood:
@@ -238,91 +323,9 @@ async def check_file(
     request: str = "",
 ) -> CheckedFile:
     """Check a report in Markdown, HTML or Word, depending on the suffix of its file `name`: see
-    `read_report` and `check_read`."""
-    report = await read_report(data, name, context)
-    return await check_read(report, context, on_notice, request)
-
-
-async def read_report(data: bytes, name: str, context: Context) -> ReportFile:
-    """Read a report in Markdown, HTML or Word, depending on the suffix of its file `name`; raises
-    `ReportUnreadable`, also for one that is too long."""
-    markdown = await asyncio.to_thread(_markdown_of, data, name, context)
-    if len(markdown) > MOST_CHARACTERS:
-        raise ReportUnreadable(
-            f"{name}: the report has {len(markdown)} characters; at most {MOST_CHARACTERS} are "
-            "checked. Check its parts one by one."
-        )
-    foreign = await asyncio.to_thread(read_foreign, markdown, readable_suffixes())
-    if not foreign.text:
-        raise ReportUnreadable(f"{name}: the file contains no text.")
-    keys = {number: str(number) for number in foreign.targets}
-    statements = await asyncio.to_thread(report_units, foreign.text, keys)
-    if len(statements) > MOST_STATEMENTS:
-        raise ReportUnreadable(
-            f"{name}: the report has {len(statements)} statements; at most {MOST_STATEMENTS} are "
-            "checked. Check its parts one by one."
-        )
-    return ReportFile(foreign.text, foreign.targets, statements, foreign.not_understood)
-
-
-async def check_read(
-    report: ReportFile,
-    context: Context,
-    on_notice: Callable[[str], None] = say,
-    request: str = "",
-    on_costs: Callable[[Mapping[str, Spent]], None] = lambda _: None,
-) -> CheckedFile:
-    """Check a report that was read; raises `QuestionRefused` for a `request` that is too long.
-
-    `on_notice` receives lines on the progress and warnings. `request` is what the report was asked
-    for, empty if unknown. `on_costs` receives the cost of each call, also if the check fails or is
-    cancelled.
-    """
-    asked = messages_of(request, context)
-    await load_verifier(context, on_notice)
-    is_judged = not is_extractive("verifier", context)
-    if not is_judged:
-        on_notice(
-            "Note: without a language model (--model), only numbers and quotations are looked up."
-        )
-    run = await asyncio.to_thread(run_for_check, report.text, context, asked)
-    unknown = {marker.number: marker.reason for marker in report.not_understood}
-    named = await asyncio.to_thread(_named_sources, report.targets, unknown, context)
-    on_notice(f"reading {counted(len(named.keys() - unknown.keys()), 'source')}")
-    keys = {number: found.source.key for number, found in named.items()}
-    sources = {found.source.key: found.source for found in named.values()}
-    read_sources = current_texts(context, run, on_notice)
-    check = await begin_check(report.text, keys, sources, read_sources, run, context, asked)
-    try:
-        checked = await check.report(names_contradictions=True)
-    finally:
-        on_costs(check.costs)
-    known = dict[str, Known]()
-    for number, key in keys.items():
-        if number not in unknown:
-            known[key] = _known(check.readings[key])
-
-    def statement(pair: tuple[ReportUnit, UnitVerdict]) -> CheckedStatement:
-        unit, verdict = pair
-        outcome = _outcome(unit, verdict, sources=known, is_judged=is_judged)
-        cited = tuple(int(key) for key in unit.sources if key in known)
-        return CheckedStatement(
-            verdict.text, outcome, cited, verdict.words, verdict.after, verdict.reason
-        )
-
-    stated = list[tuple[ReportUnit, UnitVerdict]]()
-    for unit, verdict in zip(report.statements, checked.verdicts, strict=True):
-        if verdict.shown != "reasoning":
-            stated.append((unit, verdict))
-    statements = await in_pieces(statement, stated)
-    read = list[Source]()
-    unread = dict[int, str]()
-    for number, key in keys.items():
-        reading = check.readings[key]
-        read.append(reading.source)
-        if not reading.texts and number not in unknown:
-            unread[number] = named[number].reason or reading.reason
-    return CheckedFile(checked, run.language_code, statements, read, unread, report.not_understood)
+    `ReportFile`."""
+    report = await ReportFile.read(data, name, context)
+    return await report.check(context, on_notice, request)
 
 
 def _markdown_of(data: bytes, name: str, context: Context) -> str:

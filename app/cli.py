@@ -18,8 +18,8 @@ from .exports.formats import FORMATS, export_formats
 from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, EvidenceShown, Format
 
 if TYPE_CHECKING:
+    from ._progress import Outlet
     from .check_file import CheckFormat
-    from .progress import Outlet
 
 
 _ENGINES = ", ".join(
@@ -651,8 +651,8 @@ def doctor(is_trial: bool, **options: Any) -> int:
 def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Outlet:
     """Return where the report or the packets go; raises `UsageError` for options that exclude each
     other."""
+    from ._progress import PacketLines
     from ._terminal import Output
-    from .progress import PacketLines
 
     if not as_json:
         return Output(out, output_format)

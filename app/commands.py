@@ -15,10 +15,10 @@ from ..core.errors import UnknownSetting
 from ..core.records.research import Strategy
 from ..core.settings.context import Context
 from ._endings import exit_code_of
+from ._progress import Outlet
 from ._settings import RunName, data_folder, expand_id, settings_from_options
 from ._terminal import Output, check_output, say
 from .exports.formats import chosen_format
-from .progress import Outlet
 
 QUESTION = (
     "When was the light on the Bell Rock shown for the first time, why was Smeaton's tower given "

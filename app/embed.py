@@ -28,7 +28,7 @@ from typing_extensions import Unpack, override
 from ..core.concurrency import in_thread
 from ..core.errors import QuestionRefused, SyncCallRefused, UserMistake, log_failure, stop_message
 from ..core.events.log import flush
-from ..core.events.tracing import is_traced, tracing_if, untraced, without_tracers
+from ..core.events.tracing import RunTracing
 from ..core.library.attachments import messages_with_files, take_files
 from ..core.records.langgraph_private import ensure_config
 from ..core.records.report import Report
@@ -81,14 +81,10 @@ class LeasedGraph(DrawableGraph):
                 raise QuestionRefused(NOT_WAITING)
             input = replace(input, goto=(), resume=_END_RUN)
         input, config, clear = await self._without_files(input, config, settings.get("context"))
-        is_traceable = self._is_traced(config, settings.get("context"))
-        stream_config = config
-        if config and not is_traceable:
-            stream_config = without_tracers(config)
+        tracing = self._tracing(config, settings.get("context"))
+        parts = super().astream(input, tracing.config(config), **settings)
         # LangGraph annotates the result as an iterator.
-        stream = cast(AsyncGenerator[Any, None], super().astream(input, stream_config, **settings))
-        if not is_traceable:
-            stream = untraced(stream, is_run=True)
+        stream = tracing.stream(cast(AsyncGenerator[Any, None], parts))
         failure: str | None = ""
         leasing = lease_for(self._leasing_saver(config), self._configurable(config))
         async with leasing as lease, aclosing(stream):
@@ -132,7 +128,7 @@ class LeasedGraph(DrawableGraph):
                 if given.get("checkpoint_id"):
                     edited = await self.aget_state(config)
                 supersteps = [_with_records(updates, edited.values) for updates in supersteps]
-            with tracing_if(self._is_traced(config)):
+            with self._tracing(config).block():
                 return await super().abulk_update_state(config, supersteps)
 
     async def _without_files(
@@ -178,10 +174,10 @@ class LeasedGraph(DrawableGraph):
             return None
         return given.get(_PARENT_SAVER, self.checkpointer)
 
-    def _is_traced(self, config: RunnableConfig | None, context: object = None) -> bool:
+    def _tracing(self, config: RunnableConfig | None, context: object = None) -> RunTracing:
         given = self._configurable(config)
         parent_context = getattr(given.get(_PARENT_RUNTIME), "context", None)
-        return is_traced(context, parent_context, given)
+        return RunTracing.of(context, parent_context, given)
 
     @property
     def page_store(self) -> BaseStore | None:

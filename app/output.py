@@ -16,7 +16,7 @@ from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
 from ..core.records.research import Finding, Run, Spent, dollars, total
 from ..core.records.sources import Source
-from ..core.writing.notes import left_out, research_gaps, unanswered
+from ..core.writing.notes import ReportNotes
 from ..state import ResearchState
 from ._overview import ListedRun, Overview
 from ._settings import RunName
@@ -183,7 +183,8 @@ def end_line(stored: StoredRun) -> str:
     parts = [f"{found} found, {len(read)} read, {len(report.sources)} cited"]
     if report.audit:
         parts.append(counts_line(report.audit))
-    gaps = [*research_gaps(state), *unanswered(state), *left_out(state)]
+    notes = ReportNotes(state)
+    gaps = [*notes.research_gaps(), *notes.unanswered(), *notes.left_out()]
     if gaps:
         parts.append(f"{counted(len(gaps), 'gap')}, named under Notes")
     elif state.run.status == "completed_with_gaps":

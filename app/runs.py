@@ -44,9 +44,9 @@ from ..core.writing.language import check_language
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
+from ._progress import ProgressView, usual_cost_line
 from ._settings import RunName, unknown_thread
 from .embed import ResearchGraph, build_graph, thread_config
-from .progress import ProgressView, usual_cost_line
 from .stream import apackets
 from .words import counts_line, default_strategy, strategy_of
 

@@ -3,13 +3,14 @@ interfaces."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from ..core.records.report import Audit
-    from ..core.records.research import Strategy
+    from ..core.records.research import Strategy, UsualCost
 
 DONE = 0
 FAILED = 1
@@ -59,6 +60,20 @@ def in_words(seconds: float) -> str:
     if not rest:
         return f"{minutes} min"
     return f"{minutes} min {rest} s"
+
+
+def usual_cost_words(cost: UsualCost) -> str:
+    """Return the median time and tokens of earlier runs: "4 min, 58 000 tokens (median of 5)"."""
+    return (
+        f"{in_words(cost.median_seconds)}, {rounded(cost.median_tokens)} tokens (median of "
+        f"{cost.runs})"
+    )
+
+
+def rounded(count: float) -> str:
+    """Return a number rounded to two significant digits."""
+    magnitude = math.floor(math.log10(max(1, count)))
+    return f"{round(count, 1 - magnitude):,.0f}".replace(",", " ")
 
 
 def check_strategy(name: str, setting: str = "strategy") -> Strategy:

@@ -42,8 +42,7 @@ from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
 from ..core.writing.language import Language, check_language, decide_language, named_language
 from ..state import ResearchState, StateUpdate, channels_reset
-from ..tools.offer import check_tools, load_tools, search_scope
-from ..tools.redaction import note_user
+from ..tools.offer import check_tools, load_tools, note_user, search_scope
 from ..tools.run_engines import choose_engines
 from ._answers import UserDecision, reviewed
 

@@ -9,13 +9,13 @@ from ..core.dialogue.transcripts import pending_research
 from ..core.events.blocks import ResearcherPackets, StepPackets
 from ..core.events.packets import Activity
 from ..core.evidence.memory.observations import gap_of
+from ..core.reading.addresses import addresses_in
 from ..core.records.plan import Learning, Observation, PlanStep
 from ..core.records.research import Ending, Finding
 from ..core.records.sources import Source
 from ..core.settings.context import Watch
 from ..core.writing.basis import SourcePassage
 from ..state import ResearchState, StateUpdate, StepState
-from ..tools.redaction import addresses_in
 from ..tools.results import JOINT, Result, results_in
 from ..tools.use import SearchRound
 from .turn import NodeRuntime, Turn, begin_turn

@@ -6,12 +6,12 @@ from ..core.concurrency import gather_or_cancel
 from ..core.dialogue.conversation import Conversation
 from ..core.events.packets import Summary
 from ..core.evidence.citations.citing import number_findings
+from ..core.reading.addresses import addresses_in
 from ..core.records import tool_names
 from ..core.records.plan import PlanStep
 from ..core.records.sources import short_hash
 from ..core.writing.forms import Filler, Form
 from ..state import ResearchState, StateUpdate, StepState
-from ..tools.redaction import addresses_in
 from ..tools.use import keep
 from .step_turn import RecordRound, StepWork, finding_of
 from .turn import NodeRuntime, Turn, begin_turn

@@ -37,8 +37,13 @@ from ..core.writing.forms import Filler
 from ..core.writing.report import Delivery
 from ..prompts import render_prompt
 from ..state import ResearcherState, ResearchState, StateUpdate
-from ..tools.offer import DECISION_TOKENS, DOCUMENTS_CALL, offered_tools, researcher_tools
-from ..tools.redaction import note_user
+from ..tools.offer import (
+    DECISION_TOKENS,
+    DOCUMENTS_CALL,
+    note_user,
+    offered_tools,
+    researcher_tools,
+)
 from ..tools.results import shortener, shrunk
 from ..tools.tool import Meter, Outcome, ToolContext
 from ..tools.use import TimeLimit, action_of, shown_use, use_tool

@@ -16,7 +16,7 @@ from ..core.writing.basis import source_texts
 from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
-from ..core.writing.notes import asked_notes, parts_left_out
+from ..core.writing.notes import ReportNotes, asked_notes
 from ..core.writing.report import audited_report, unchecked, with_house_words
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
@@ -70,7 +70,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         asked += action.asked
     notices += asked_notes(asked)
     has_gaps = draft.has_gaps or bool(draft.open_grades)
-    has_gaps |= bool(await asyncio.to_thread(parts_left_out, turn.state, cited))
+    has_gaps |= bool(await asyncio.to_thread(ReportNotes(turn.state).parts_left_out, cited))
     status = "completed_with_gaps" if has_gaps else "completed"
     update = turn.update(status=status, notices=tuple(notices))
     spending = {**state.spending, **turn.spending}

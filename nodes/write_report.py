@@ -8,12 +8,11 @@ from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import mark_withheld
 from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.citations.rendering import clean_for_draft, source_list
-from ..core.evidence.citations.titles import split_title
+from ..core.evidence.citations.rendering import source_list
 from ..core.models.resolve import profile_of
 from ..core.records.report import Draft
-from ..core.writing.notes import research_gaps
-from ..core.writing.report import ReportEvents
+from ..core.writing.notes import ReportNotes
+from ..core.writing.report import ReportEvents, clean_report
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
 from ._steps import NOTHING_TO_THINK_OVER
@@ -75,20 +74,19 @@ def _notices(writer: TextWriter) -> list[str]:
 def _draft(turn: Turn, events: ReportEvents, written: str) -> Draft:
     """Return the draft of a text."""
     state = turn.state
-    cleaned, cited, removed_markers = clean_for_draft(written, state.sources)
-    title, text = split_title(cleaned)
-    has_gaps = bool(research_gaps(state) or turn.basis.missing)
-    has_gaps |= bool(state.run.stop_reason) or not cited
+    report = clean_report(written, state.sources)
+    has_gaps = bool(ReportNotes(state).research_gaps() or turn.basis.missing)
+    has_gaps |= bool(state.run.stop_reason) or not report.cited
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
     streamed = dict(sorted(events.citations.cited.items()))
     return Draft(
-        text=text,
-        sources=tuple(cited.values()),
-        numbers=tuple(cited),
+        text=report.text,
+        sources=tuple(report.cited.values()),
+        numbers=tuple(report.cited),
         streamed=events.written,
         streamed_sources=tuple(streamed.values()),
-        removed_markers=removed_markers,
+        removed_markers=report.removed_markers,
         has_gaps=has_gaps,
         findings=tuple(state.findings),
-        title=title,
+        title=report.title,
     )

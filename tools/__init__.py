@@ -8,11 +8,10 @@ together.
 Public modules; read `tool` first, then `use`:
 
 - `tool`: arguments, context, allowance and outcome of a tool call
-- `offer`: which tools a role may call, and what a question may search
+- `offer`: which tools a role may call, what a question may search, and what the user's words allow
 - `use`: runs tools within their limits, one by one or as a round of searches, stores what they
   find, and reads pages outside of runs
 - `results`: formats results for models, and reads them back
-- `redaction`: what the user has said, and which words of a query may be sent
 - `engine`: interface, results and failures of search engines
 - `run_engines`: chooses a run's engines, paces requests to them, and reuses their answers
 """

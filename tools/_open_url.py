@@ -27,8 +27,8 @@ from ..core.records import tool_names
 from ..core.records.sources import NotRead, Source, text_hash
 from ..core.settings.context import Context
 from ._addresses import Addresses, exact_address, opened_note
+from ._paper_standing import PaperStanding, paper_standing
 from .engine import RETRIEVED
-from .paper_standing import PaperStanding, paper_standing
 from .results import PAGE_CHARACTERS, passages, read_on, window
 from .tool import Hit, Lines, Meter, Outcome, ToolContext, ToolFailed, take, unread_words
 

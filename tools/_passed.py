@@ -29,20 +29,20 @@ from ..core.evidence.citations.citing import source_key
 from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.records import tool_names
 from ..core.records.sources import short_hash
-from ..core.settings.answer_bytes import ENCODING, limit_answer
 from ..core.settings.context import Context, Engine, engine_name
 from ..core.settings.installed import TOOLS
+from ..core.settings.network import ENCODING, limit_answer
 from .engine import (
     OVERSAMPLING,
     RETRIEVED,
     EngineFailed,
     Found,
     PartialResults,
+    Reported,
     allowed_results,
     cleaned,
     hit_of,
 )
-from .reported import reported_in
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed, plain_schema
 
@@ -231,7 +231,7 @@ class PassedEngine:
         title = self.title if self._is_own else query
         found = records_of(result, self.name, title, count, are_own=self._is_own)
         answer = _answer_in(result)
-        faults = reported_in(answer, _LISTS).faults
+        faults = Reported.of(answer, _LISTS).faults
         if not faults:
             return found
         if next(_records(answer), None) is None:

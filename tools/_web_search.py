@@ -17,8 +17,8 @@ from ..core.records import tool_names
 from ..core.settings.context import Context
 from ._addresses import Addresses
 from ._passed import PassedEngine, plain_name
+from ._redaction import Redacted, redact
 from .engine import EngineFailed, Found, PartialResults, SearchEngine, allowed_results, hit_of
-from .redaction import Redacted, redact
 from .results import shortened
 from .run_engines import search_engine
 from .tool import (

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..core.evidence.citations.citing import source_key
+from ..core.masking import MASK, masked
 from ..core.reading.addresses import Unread, parse_address
 from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.reading.policy import Policy
 from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
+from ._paper_standing import paper_standing
 from .tool import Hit
 
 _NOTICE = "`langchain-community` is being sunset"
@@ -21,8 +24,6 @@ _EXCERPT_CHARACTERS = 2000
 _DAY_CHARACTERS = 10
 ANSWER_BYTES = 4_000_000
 """Maximum size of an engine's answer, decompressed."""
-FIELD_CHARACTERS = 20_000
-"""Maximum characters that are read of one field of a result."""
 _TEXT_CHARACTERS = 20_000
 """Maximum characters kept of a result that is not a web page."""
 OVERSAMPLING = 4
@@ -30,6 +31,23 @@ OVERSAMPLING = 4
 shown."""
 RETRIEVED = "retrieved:"
 """Address prefix of results that are not web pages."""
+_FAULTS = frozenset((
+    "error", "errors", "errormessage", "errmsg", "exception", "exceptions", "failure", "failures",
+    "fault", "faults", "unresponsiveengines", "warning", "warnings",
+))  # fmt: skip
+"""Normalized names of fields of an answer (see `_field`) that only hold what went wrong."""
+_WORDS = frozenset(("message", "messages", "msg", "detail", "details", "reason", "notice"))
+"""Normalized names of fields that say in words how a request went, well or badly."""
+_PARTS = _FAULTS | _WORDS | {"code", "description", "info", "tag", "text", "value"}
+"""Normalized names of the texts within such a field; others may repeat the request."""
+_SUCCESS = frozenset(("ok", "success"))
+_DEEPEST = 5
+"""Maximum depth of nested lists and records in what an answer reports."""
+_MOST_TEXTS = 8
+"""Maximum number of texts shown of one field."""
+_REPORT_CHARACTERS = 120
+"""Maximum length of a text that is shown."""
+_MARKUP = re.compile(r"[\[\]<>{}`*_|\\#]+")
 
 
 @contextmanager
@@ -64,6 +82,15 @@ class Found(NamedTuple):
     has_concern: bool = False
     """Whether the engine lists an expression of concern about the paper."""
 
+    def with_notices(self, notices: object) -> Found:
+        """Return the paper with what the notices about it say, as Crossref's `updated-by` and
+        Europe PMC's `commentCorrection` list them; malformed ones are ignored."""
+        standing = paper_standing(notices)
+        return self._replace(
+            is_retracted=self.is_retracted or standing.is_retracted,
+            has_concern=self.has_concern or standing.has_concern,
+        )
+
 
 class PartialResults(list[Found]):
     """Results of an engine that could search only in part, which a plain list does not say."""
@@ -96,7 +123,7 @@ class SearchEngine(Protocol):
 
 class EngineFailed(Exception):
     """An engine could not search; the text is one sentence for the user, without keys, and with
-    third-party text only as `reported_in` shows it."""
+    third-party text only as `Reported` shows it."""
 
     def __init__(self, words: str, *, is_lasting: bool = False) -> None:
         """`is_lasting`: a retry would not help."""
@@ -129,6 +156,45 @@ class EngineBusy(EngineFailed):
         """`is_lasting` applies to the second failure in a row."""
         super().__init__(words, is_lasting=is_lasting)
         self.seconds = seconds
+
+
+class Reported(NamedTuple):
+    """What a service reports in an answer, as words for the user; both empty if nothing."""
+
+    faults: str = ""
+    """Errors and warnings, with the name of their field: `unresponsive engines: a (timeout)`."""
+    words: str = ""
+    """Errors, warnings and messages, with the names of their fields."""
+    text: str = ""
+    """The texts as they were sent, for programs; empty if there are none."""
+
+    @classmethod
+    def of(cls, answer: Any, skip: Collection[str] = ()) -> Reported:
+        """Return what a parsed JSON answer reports at its top level; `skip`: fields that hold
+        results.
+
+        The texts are the service's own: shortened, in one line, without markup and secrets.
+        """
+        if not isinstance(answer, Mapping):
+            return cls()
+        faults: list[str] = []
+        words: list[str] = []
+        sent: list[str] = []
+        for key, value in answer.items():
+            name = _field(key)
+            if key in skip or name not in _FAULTS | _WORDS:
+                continue
+            texts = list(dict.fromkeys(_texts(value, _DEEPEST)))
+            if not texts:
+                continue
+            sent += texts
+            shown = ", ".join(map(_shown, texts[:_MOST_TEXTS]))
+            if len(texts) > _MOST_TEXTS:
+                shown += f" and {len(texts) - _MOST_TEXTS} more"
+            words.append(f"{_shown(str(key))}: {shown}")
+            if name in _FAULTS:
+                faults.append(words[-1])
+        return cls("; ".join(faults), "; ".join(words), "\n".join(sent))
 
 
 def cleaned(found: Sequence[object], most: int) -> list[Found]:
@@ -228,3 +294,40 @@ def _clean(text: object, characters: int) -> str:
         return ""
     visible = clean_text(without_controls(text[: OVERSAMPLING * characters]))
     return " ".join(visible.split())[:characters].rstrip()
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:
+    """Yield the texts in a field; a pair of a name and a reason is one text."""
+    if not depth:
+        return
+    if isinstance(value, str):
+        plain = value.strip()
+        if plain and plain.lower() not in _SUCCESS:
+            yield plain
+    elif isinstance(value, list | tuple):
+        is_pair = depth < _DEEPEST and len(value) == 2
+        if is_pair and all(isinstance(part, str) and part for part in value):
+            yield f"{value[0]} ({value[1]})"
+            return
+        for item in value:
+            yield from _texts(item, depth - 1)
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            if isinstance(part, Mapping) or _field(key) in _PARTS:
+                yield from _texts(part, depth - 1)
+
+
+def _shown(text: str) -> str:
+    """Return a text of a service as one short line without markup and secrets."""
+    # Secrets are masked before the text is cut, which could leave a part of one.
+    safe = masked(clean_text(without_controls(text[: 10 * _REPORT_CHARACTERS])))
+    plain = _MARKUP.sub(" ", safe.replace(MASK, "…"))
+    line = " ".join(plain.split()).rstrip(".;,")
+    if len(line) > _REPORT_CHARACTERS:
+        line = f"{line[: _REPORT_CHARACTERS - 1].rstrip()}…"
+    return line
+
+
+def _field(name: object) -> str:
+    """Return the normalized name of a field: the same for `error_message` and `errorMessage`."""
+    return re.sub(r"[\W_]", "", str(name)).lower()

@@ -1,16 +1,22 @@
-"""Which tools a role may call, and what a question may search."""
+"""Which tools a role may call, what a question may search, and what the user's words allow."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from langchain_core.messages import AnyMessage
 from pydantic import BaseModel
 
+from ..core.dialogue.conversation import Conversation
 from ..core.errors import NoSearchTool
 from ..core.library.library import Library
+from ..core.reading.addresses import addresses_in
 from ..core.reading.policy import Policy
-from ..core.records.research import Scope
+from ..core.records.research import Run, Scope
 from ..core.settings.context import Context, engine_name
+from ..core.store.pages import Pages
+from ._addresses import Addresses
 from ._internal_search import (
     EarlierSearchArguments,
     InternalSearch,
@@ -19,6 +25,7 @@ from ._internal_search import (
 )
 from ._open_url import OpenUrl, OpenUrlArguments
 from ._passed import PassedTool, load_servers, passed_schema, passed_tools
+from ._redaction import note_said
 from ._web_search import WebSearch, WebSearchArguments
 from .run_engines import choose_engines, choose_retrievers, fallback_engines
 from .tool import ResearchTool, ToolContext, tool_schema
@@ -88,6 +95,16 @@ def search_scope(context: Context, documents: int) -> Scope:
         documents=Library(context).catalogue(documents),
         whole=documents_to_read(Library(context), documents, context),
     )
+
+
+async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> None:
+    """Allow the user's words in queries, and the addresses among them to be opened."""
+    texts = Conversation(messages).texts_of_user
+    addresses = list[str]()
+    for text in texts:
+        addresses += addresses_in(text)
+    await Addresses(pages, run.id).allow(addresses)
+    await note_said(pages, texts, run)
 
 
 def offered_tools(context: Context, *, has_read_all: bool = False) -> dict[str, type[BaseModel]]:

@@ -32,9 +32,9 @@ from ..core.store.pages import Pages
 from ..state import StepState
 from ._addresses import Addresses
 from ._open_url import WebPages
+from ._redaction import SHOWN_RESULTS, note_shown
 from .engine import RETRIEVED
 from .offer import DOCUMENTS_CALL, offered_tools, research_tool
-from .redaction import SHOWN_RESULTS, note_shown
 from .results import Result, results_in, write_results
 from .tool import Hit, Meter, Outcome, ResearchTool, ToolContext, ToolFailed, sources_of
 

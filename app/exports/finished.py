@@ -20,7 +20,7 @@ from ...core.evidence.text.sentences import sentences_of
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
 from ...core.records.research import dollars
 from ...core.records.sources import Dispute, Source
-from ...core.writing.notes import left_out, report_notes
+from ...core.writing.notes import ReportNotes
 from ..runs import StoredRun
 from ..words import in_words
 
@@ -71,8 +71,9 @@ def finished_report(stored: StoredRun) -> Finished:
     if report.is_title_marked:
         title += f" ({labels(run.language_code).not_verified})"
     gaps = report.audit.open_gaps if report.audit else ()
+    report_notes = ReportNotes(state)
     # The audit lists the gaps.
-    notes = [note for note in report_notes(state) if note.partition(": ")[2] not in gaps]
+    notes = [note for note in report_notes.lines() if note.partition(": ")[2] not in gaps]
     return Finished(
         title=title,
         question=run.question,
@@ -84,7 +85,7 @@ def finished_report(stored: StoredRun) -> Finished:
         contradictions=ThreadDisputes(state).in_report(report),
         was_researched=bool(state.sources),
         sources=state.sources,
-        left_out=left_out(state),
+        left_out=report_notes.left_out(),
     )
 
 

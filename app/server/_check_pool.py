@@ -206,7 +206,7 @@ class UserChecks:
         self._account = account
 
     async def read(self, data: bytes, name: str) -> bytes:
-        """Read a report and return it in the form that `check` accepts; see `read_report`."""
+        """Read a report and return it in the form that `check` accepts; see `ReportFile.read`."""
         async with self._account.lock(f"reading for {self._user}"):
             request = {"do": READ, "user": self._user, "name": name}
             return await _pools.get().ask(request, data)
@@ -217,7 +217,7 @@ class UserChecks:
         """Check a report that was read; `asked` is what it was asked for, empty if unknown.
 
         `on_notice` receives lines on the progress and warnings. Raises `DailyLimitReached`, and the
-        errors of `check_read`.
+        errors of `ReportFile.check`.
         """
         async with self._account.lock(f"check for {self._user}"):
             settings = await asyncio.to_thread(UserSettings().context_of, self._user)

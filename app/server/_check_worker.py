@@ -23,7 +23,7 @@ from ...core.errors import DeepResearchError, log_failure
 from ...core.records.research import Spent
 from ...core.settings.installed import load_all
 from ...core.settings.server_settings import UserSettings
-from ..check_file import CheckedFile, ReportFile, check_read, read_report
+from ..check_file import CheckedFile, ReportFile
 
 READ, CHECK, STOP = "read", "check", "stop"
 """What a request asks for: to read a report, to check one that was read, to stop the check."""
@@ -96,9 +96,9 @@ class _Worker:
         context = await asyncio.to_thread(UserSettings().context_of, request["user"])
         name = request["name"]
         if request["do"] == READ:
-            return REPORT.dump_json(await read_report(body, name, context))
-        checked = await check_read(
-            REPORT.validate_json(body),
+            return REPORT.dump_json(await ReportFile.read(body, name, context))
+        report = REPORT.validate_json(body)
+        checked = await report.check(
             context.model_copy(update={"verify": "check"}),
             lambda words: self._send({"notice": words}),
             request["request"],

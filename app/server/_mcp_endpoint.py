@@ -32,8 +32,7 @@ from .auth import opened_books
 from .users import token_in, user_of
 
 if TYPE_CHECKING:
-    from ..mcp.research_server import ResearchServer
-    from ..progress import PlainLines
+    from ..mcp_server import CallProgress, ResearchServer
 
 
 class Sessions:
@@ -83,7 +82,7 @@ SESSIONS = Sessions()
 def _server() -> ResearchServer | None:
     if find_spec("mcp") is None:
         return None
-    from ..mcp.research_server import ResearchServer
+    from ..mcp_server import ResearchServer
 
     return ResearchServer(
         lambda request: ServedRuns(request.user.username, request.user.access_token.token),
@@ -114,7 +113,7 @@ class ServedRuns(NamedTuple):
         question: str,
         strategy: Strategy | None,
         given: dict[str, Any],
-        view: PlainLines,
+        view: CallProgress,
     ) -> StoredRun:
         """See `Runs.begin`."""
         return await self._run(
@@ -126,7 +125,7 @@ class ServedRuns(NamedTuple):
             context=given,
         )
 
-    async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
+    async def go_on(self, thread: str, words: str, view: CallProgress) -> StoredRun:
         """See `Runs.go_on`."""
         stored = await self.book.read(thread)
         run = stored.state.run
@@ -155,7 +154,7 @@ class ServedRuns(NamedTuple):
         return page.checked
 
     async def _run(
-        self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any
+        self, thread: str, strategy: Strategy, words: str, view: CallProgress, **sent: Any
     ) -> StoredRun:
         from langgraph_api.asgi_transport import ASGITransport
         from langgraph_api.server import app

@@ -20,8 +20,7 @@ from ...core.settings.context import ROLES, Context, engine_name
 from ...core.store.pages import Pages
 from ...tools.run_engines import choose_engines, fallback_engines
 from ..exports.formats import export_formats
-from ..progress import usual_cost_words
-from ..words import GRAPHS
+from ..words import GRAPHS, usual_cost_words
 
 _FOLDERS = 200
 """Maximum number of subfolders offered for selection."""

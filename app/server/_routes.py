@@ -41,7 +41,7 @@ from ...core.settings.context import Context
 from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import source_texts
-from ...core.writing.notes import open_points
+from ...core.writing.notes import ReportNotes
 from ...state import ResearchState
 from ..exports.formats import FORMATS, export_formats
 from ..runs import RunBook, StoredRun
@@ -356,7 +356,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "has_report": state.report is not None,
         "sources": _sources(state),
         "checked": stored.checked,
-        "open_gaps": open_points(state),
+        "open_gaps": ReportNotes(state).open_points(),
         "messages": messages,
     }
     return clean_nested(data)

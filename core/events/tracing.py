@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager, aclosing, nullcontext
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from langchain_core.callbacks import BaseCallbackManager
@@ -81,30 +81,43 @@ def tracing_notices(context: Context) -> tuple[str, ...]:
     )
 
 
-def is_traced(*sources: object) -> bool:
-    """Whether a run may be traced: false if the setting `tracing` is off in any source (an object
-    or a dict).
+class RunTracing(NamedTuple):
+    """Whether a run may be traced, and how it is kept out of traces if not."""
 
-    If no source is a `Context`, the environment's settings count as well.
-    """
-    has_context = False
-    for source in sources:
-        if isinstance(source, Mapping):
-            value = source.get("tracing")
-        else:
-            value = getattr(source, "tracing", None)
-        if str(value).strip().lower() in _OFF:
-            return False
-        if isinstance(source, Context):
-            has_context = True
-    return has_context or Context().tracing
+    is_on: bool
 
+    @classmethod
+    def of(cls, *sources: object) -> RunTracing:
+        """Return the tracing of a run: off if the setting `tracing` is off in any source (an object
+        or a dict).
 
-def tracing_if(is_on: bool) -> AbstractContextManager[None]:
-    """Disable tracing within the block unless `is_on`; callbacks passed in the call still run."""
-    if is_on:
-        return nullcontext()
-    return tracing_context(enabled=False)
+        If no source is a `Context`, the environment's settings count as well.
+        """
+        has_context = False
+        for source in sources:
+            if isinstance(source, Mapping):
+                value = source.get("tracing")
+            else:
+                value = getattr(source, "tracing", None)
+            if str(value).strip().lower() in _OFF:
+                return cls(is_on=False)
+            if isinstance(source, Context):
+                has_context = True
+        return cls(is_on=has_context or Context().tracing)
+
+    def config(self, config: RunnableConfig | None) -> RunnableConfig | None:
+        """Return the config with which the run may be called."""
+        if config and not self.is_on:
+            return _without_tracers(config)
+        return config
+
+    def stream(self, parts: AsyncGenerator[Value, None]) -> AsyncGenerator[Value, None]:
+        """Return the run's stream, as `untraced` if tracing is off."""
+        return parts if self.is_on else untraced(parts, is_run=True)
+
+    def block(self) -> AbstractContextManager[None]:
+        """Disable tracing within the block if it is off; callbacks passed in the call still run."""
+        return nullcontext() if self.is_on else tracing_context(enabled=False)
 
 
 async def untraced(
@@ -117,13 +130,13 @@ async def untraced(
     """
     config = configs.var_child_runnable_config.get()
     if config and is_run:
-        config = without_tracers(config)
+        config = _without_tracers(config)
     async with aclosing(parts):
         while True:
             # Reset after each part, because what the caller does with it is still traced.
             token = configs.var_child_runnable_config.set(config)
             try:
-                with tracing_if(False):
+                with tracing_context(enabled=False):
                     part = await anext(parts)
             except StopAsyncIteration:
                 return
@@ -132,7 +145,7 @@ async def untraced(
             yield part
 
 
-def without_tracers(config: RunnableConfig) -> RunnableConfig:
+def _without_tracers(config: RunnableConfig) -> RunnableConfig:
     """Return a config without LangSmith's tracers, which a nested run inherits from the run that it
     is called in."""
     callbacks = config.get("callbacks")

@@ -1,11 +1,9 @@
 """The evidence behind a report, in pure functions that call no model.
 
 Owns texts and their comparison (words, sentences, languages, near-duplicates), citations and the
-Markdown of reports, the proof of verdicts, the research memory, and what kind of publisher a source
-has.
+Markdown of reports, the proof of verdicts, and the research memory.
 
-Public here: `origin`, the kind of publisher and the organisation behind a source. The rooms below:
-`citations` finds, numbers and renders citations; `checking` checks a report's statements against
-source texts; `memory` holds learnings, gaps and contradictions; `text` splits and compares texts.
-Start with `citations/markers.py`.
+The rooms below: `citations` finds, numbers and renders citations; `checking` checks a report's
+statements against source texts; `memory` holds learnings, gaps and contradictions; `text` splits
+and compares texts. Start with `citations/markers.py`.
 """

@@ -24,8 +24,7 @@ from typing_extensions import override
 
 from ..dialogue.conversation import clean_nested
 from ..dialogue.transcripts import REASONING
-from ..settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
-from ..settings.network import trusted_certificates
+from ..settings.network import ENCODING, AnswerTooLarge, limit_answer, trusted_certificates
 from ._chunks import message_from_chunks
 from ._deltas import MOST_BYTES, Deltas, as_chunk, parse_answer, sse_data
 from ._faults import BROKE_OFF, FAILED_OUTPUT, AnswerBroken, AnswerFiltered, AnswerRefused

@@ -25,7 +25,7 @@ from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, as_broken_off, finish_o
 from ..errors import ModelFailed, log_failure
 from ..events.call import CallEvents
 from ..events.tracing import untraced
-from ..evidence.text.similarity import SHORTEST_LOOP, loop_start
+from ..evidence.text.similarity import LoopWatch
 from ..records.research import Spent
 from ..records.sources import text_hash
 from ..settings.context import Context, Role
@@ -116,16 +116,16 @@ async def _without_excess(
     """Yield the parts of an answer; end it where it exceeds `most` characters or repeats itself
     endlessly."""
     left = most
-    tail = ""
+    watch = LoopWatch()
     async with aclosing(parts):
         async for part in parts:
             # Empty parts count too, or they could go on for ever.
             left -= max(4, _characters(part))
-            tail = (tail + part.text)[-SHORTEST_LOOP:]
+            is_loop = watch.repeats(part.text)
             if left < 0:
                 reason = f"cut at {most} characters: it exceeds its limit"
                 last = _cut(part, max(0, len(part.text) + left))
-            elif loop_start(tail) is not None:
+            elif is_loop:
                 reason = "stopped: it repeats itself endlessly"
                 last = _cut(part, len(part.text), "stop")
             else:

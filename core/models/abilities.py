@@ -39,7 +39,7 @@ def chat_model_for(
 ) -> CompatibleChatModel:
     """Return the model of the request's role, which calls tools whatever its server can do."""
     role = request.role
-    model = _wrapped(role, context)
+    model = compatible_model(role, context)
     name = model.shown_name
     changes = {
         "model": RoleModel(request=request, context=context, events=events, retries=retries),
@@ -48,7 +48,7 @@ def chat_model_for(
     return model.model_copy(update=changes)
 
 
-def _wrapped(role: Role, context: Context) -> CompatibleChatModel:
+def compatible_model(role: Role, context: Context) -> CompatibleChatModel:
     """Return the role's model together with what is stored about it, outside a run."""
     profile = profile_of(role, context)
     return CompatibleChatModel(
@@ -78,17 +78,6 @@ def _trial(role: Role, name: str, events: CallEvents) -> Iterator[None]:
         raise ours from None
 
 
-async def grade_of_judge(role: Role, context: Context) -> JudgeGrade | None:
-    """How far the role's model can be trusted as a verifier, by its trial; None if it was not
-    tried."""
-    return await _wrapped(role, context).grade_of_judge()
-
-
-async def remember_grade(role: Role, context: Context, grade: JudgeGrade) -> None:
-    """Store how far the role's model can be trusted as a verifier."""
-    await _wrapped(role, context).remember_grade(grade)
-
-
 async def describe_model(role: Role, context: Context) -> str:
     """Return the role's model, its window, and how it calls tools, in words."""
     if is_extractive(role, context):
@@ -102,13 +91,13 @@ async def describe_model(role: Role, context: Context) -> str:
     if profile.is_window_known:
         window = f"{profile.window} tokens"
     kind = "reasoning model, " if profile.reasons else ""
-    return f"{_wrapped(role, context).memory.key}: {window}, {kind}{tool_calls}"
+    return f"{compatible_model(role, context).memory.key}: {window}, {kind}{tool_calls}"
 
 
 async def _describe_tool_calls(role: Role, context: Context) -> str:
     if context.tool_calls != "auto":
         return f"calls tools as set in tool_calls: {context.tool_calls}"
-    ability = await _wrapped(role, context).memory.load()
+    ability = await compatible_model(role, context).memory.load()
     if ability:
         words = f"calls tools (tested): {ability.rung}"
         quirks = list(ability.quirks)

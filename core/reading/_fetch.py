@@ -17,9 +17,15 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from ..concurrency import Threads, in_thread
-from ..settings.answer_bytes import ENCODING, Slices
 from ..settings.context import Context
-from ..settings.network import CONNECT_SHARE, shown_proxy, trusted_certificates, usable_proxy
+from ..settings.network import (
+    CONNECT_SHARE,
+    ENCODING,
+    Slices,
+    shown_proxy,
+    trusted_certificates,
+    usable_proxy,
+)
 from .addresses import Address, IPAddress, RefusalCode, Unread, join_address, parse_address
 from .documents.decode import is_binary
 from .documents.records import KINDS, DocumentKind, kinds_by_word

@@ -1,5 +1,5 @@
-"""Parses web addresses, so that checks and connections use the same parts. Also finds DOIs, and
-defines `Unread`, the refusal of an address or page."""
+"""Parses web addresses, so that checks and connections use the same parts. Also finds addresses and
+DOIs in texts, and defines `Unread`, the refusal of an address or page."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ _DOI = re.compile(
     re.IGNORECASE,
 )
 
+_IN_TEXT = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
+_TRAILING = ".,;:!?*_…"
 
 RefusalCode = Literal[
     "blocked", "paywall", "challenge", "empty shell", "too large", "not text", "gone", "robots",
@@ -127,6 +129,20 @@ def parse_address(text: str) -> Address:
     if len(str(address)) > ADDRESS_CHARACTERS:
         raise _bad(_TOO_LONG)
     return address
+
+
+def addresses_in(text: str) -> list[str]:
+    """Return the distinct web addresses in a text, without trailing punctuation."""
+    addresses: dict[str, None] = {}
+    for address in _IN_TEXT.findall(text):
+        # A closing bracket belongs to the address if its opening bracket does, as in names of
+        # encyclopedia articles.
+        while address[-1] in _TRAILING or (
+            address[-1] == ")" and address.count(")") > address.count("(")
+        ):
+            address = address[:-1]
+        addresses[address] = None
+    return list(addresses)
 
 
 def doi_in(text: str) -> str:

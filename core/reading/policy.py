@@ -57,7 +57,7 @@ _ENDING_IN_IPV4 = tuple(
 _ENTRY = re.compile(r"(?:\[(?P<inner>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
 
 
-def domains_of(setting: str, entries: Iterable[str]) -> tuple[str, ...]:
+def _domains_of(setting: str, entries: Iterable[str]) -> tuple[str, ...]:
     """Return the entries of a setting as host names in lower-case ASCII, without port or path.
 
     `https://Example.org/`, `*.example.org` and `.example.org` all mean `example.org`. Raises
@@ -131,17 +131,19 @@ class Policy:
         self._page_host = page_host
         self._ports = context.ports
         self._openings = [_opening(entry) for entry in context.allow_private]
-        self._allowed = domains_of("domains_allow", context.domains_allow)
-        self._denied = domains_of("domains_deny", context.domains_deny)
+        self.allowed = _domains_of("domains_allow", context.domains_allow)
+        """Domains of the setting `domains_allow`, in lower-case ASCII."""
+        self.denied = _domains_of("domains_deny", context.domains_deny)
+        """Domains of the setting `domains_deny`, in lower-case ASCII."""
 
     def check_domain(self, address: Address) -> None:
         """Check an address against the domain settings. Raises `Unread`.
 
         `domains_deny` takes precedence.
         """
-        if is_within(address.host, self._denied):
+        if is_within(address.host, self.denied):
             raise Unread("denied domain", f"{address.host} is excluded by the setting domains_deny")
-        if self._allowed and not is_within(address.host, self._allowed):
+        if self.allowed and not is_within(address.host, self.allowed):
             message = f"{address.host} is not among the domains of the setting domains_allow"
             raise Unread("denied domain", message)
 

@@ -13,6 +13,8 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict
 
+from ._hosts import is_at, registered_domain, web_host
+
 DOCUMENT_SCHEME = "docs:"
 """Prefix of the addresses of the user's own documents."""
 Extent = Literal["whole", "part", "excerpt", "not opened"]
@@ -26,6 +28,33 @@ force, its file name, or its last change. Empty if there is no date."""
 Origin = Literal["own", "official", "company", "news", "scholarly", "forum", "other"]
 """The kind of a source's publisher; `own` for the user's documents."""
 
+_HOSTS: dict[Origin, str] = {
+    "scholarly": """
+    edu ac.* arxiv.org doi.org ncbi.nlm.nih.gov biorxiv.org medrxiv.org ssrn.com jstor.org
+    nature.com science.org sciencedirect.com springer.com wiley.com tandfonline.com sagepub.com
+    academic.oup.com cambridge.org plos.org mdpi.com frontiersin.org cell.com thelancet.com nejm.org
+    bmj.com acm.org ieee.org aclanthology.org openreview.net hal.science semanticscholar.org
+    scielo.org zenodo.org
+    """,
+    "official": """
+    gov mil int gov.* gouv.* gob.* gub.* go.jp go.kr go.th gc.ca canada.ca govt.nz gv.at admin.ch
+    bund.de bundestag.de destatis.de europa.eu un.org oecd.org worldbank.org imf.org overheid.nl
+    rijksoverheid.nl insee.fr istat.it ine.es
+    """,
+    "news": """
+    reuters.com apnews.com afp.com bbc.com bbc.co.uk nytimes.com washingtonpost.com wsj.com ft.com
+    bloomberg.com economist.com theguardian.com cnn.com cnbc.com npr.org politico.com politico.eu
+    axios.com aljazeera.com lemonde.fr lefigaro.fr spiegel.de zeit.de faz.net sueddeutsche.de
+    tagesschau.de handelsblatt.com nzz.ch derstandard.at elpais.com elmundo.es corriere.it
+    repubblica.it ansa.it publico.pt nrc.nl nos.nl nikkei.com asahi.com scmp.com
+    """,
+    "forum": """
+    reddit.com stackoverflow.com stackexchange.com news.ycombinator.com quora.com zhihu.com x.com
+    twitter.com facebook.com linkedin.com youtube.com tiktok.com disqus.com
+    """,
+    "company": "ir.* investor.* investors.*",
+}
+"""Patterns of hosts, as `is_at` reads them, by the kind of their publishers."""
 DisputeSubject = Literal["fact", "advice"]
 """What two sources disagree on: what is the case, or what to do."""
 UNRESOLVED = "open"
@@ -155,7 +184,7 @@ class Source(Record):
     engines: tuple[str, ...] = ()
     """Names of the search engines that found it, sorted."""
     origin: Origin = "other"
-    """Kind of its publisher, as the page states; see `evidence.origin.origin_of`."""
+    """Kind of its publisher, as the page states; see `publisher_kind`."""
     publisher: str = ""
     """Publisher that a user's document states; may be empty."""
     number: int = 0
@@ -172,6 +201,34 @@ class Source(Record):
     def time(self) -> str:
         """Its date, else the end of its reporting period; see `time_of`."""
         return time_of(self.date, self.period)
+
+    @property
+    def publisher_kind(self) -> Origin:
+        """Kind of its publisher: `own` for a document; otherwise it follows from the host, or else
+        from the page itself."""
+        if self.address.startswith(DOCUMENT_SCHEME):
+            return "own"
+        host = web_host(self.location or self.key)
+        for kind, hosts in _HOSTS.items():
+            if any(is_at(host, pattern) for pattern in hosts.split()):
+                return kind
+        return self.origin
+
+    @property
+    def organisation(self) -> str:
+        """The organisation behind it.
+
+        For a page, this is its registered domain; for a document, the publisher that it names, or
+        else its folder.
+        """
+        if self.address.startswith(DOCUMENT_SCHEME):
+            return self.publisher.casefold() or self.address.partition("/")[0]
+        return registered_domain(web_host(self.location or self.key)) or self.key
+
+    @property
+    def host(self) -> str:
+        """Host of a page's key, without `www.`; empty for a document."""
+        return web_host(self.key) if self.kind == "web" else ""
 
     @property
     def is_in_force(self) -> bool:
@@ -215,6 +272,24 @@ class Source(Record):
         if not self.period or self.date.startswith(self.period):
             return self.date
         return f"{self.date} ({self.period})"
+
+    @property
+    def notes(self) -> list[str]:
+        """For the reader: that it was retracted, is doubted, or was read in a copy."""
+        notes = list[str]()
+        lister = f" ({self.listed_by})" if self.listed_by else ""
+        if self.is_retracted:
+            notes.append(f"Source {self.number} was retracted{lister}.")
+        elif self.has_concern:
+            notes.append(
+                f"The publisher of source {self.number} expressed concern about it{lister}."
+            )
+        if self.copy_address:
+            copy = "an open copy"
+            if self.copied_on:
+                copy += f" made on {self.copied_on}"
+            notes.append(f"Source {self.number} was read in {copy}: {self.copy_address}")
+        return notes
 
 
 def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
@@ -269,7 +344,7 @@ class DisputedClaim(NamedTuple):
     date: str
     """Date of the source (see `Source.time`); empty if unknown."""
     origin: Origin
-    """Kind of the source's publisher (see `evidence.origin.origin_of`)."""
+    """Kind of the source's publisher (see `Source.publisher_kind`)."""
 
 
 class Dispute(Record):
@@ -283,7 +358,7 @@ class Dispute(Record):
     dates: tuple[str, str] = ("", "")
     """Dates of the sources (see `Source.time`), in the same order; empty if unknown."""
     origins: tuple[Origin, Origin] = ("other", "other")
-    """Kinds of the sources' publishers (see `evidence.origin.origin_of`), in the same order."""
+    """Kinds of the sources' publishers (see `Source.publisher_kind`), in the same order."""
     about: DisputeSubject = "fact"
     """What the sources disagree on."""
     resolution: str = UNRESOLVED

@@ -6,6 +6,6 @@ Public modules:
 - `limits`: all numeric limits.
 - `env_file`: loads `.env`.
 - `server_settings`: what the operator of the server sets, and what its users may choose.
-- `network`: proxies, certificates, and why a connection failed.
+- `network`: proxies, certificates, why a connection failed, and how much of an answer is read.
 - `installed`: the version of this package, and plugins of other packages.
 """

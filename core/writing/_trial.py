@@ -11,7 +11,7 @@ from ..errors import ToolsMissing
 from ..evidence.checking.proof import Grounds, Known, OtherPremises, prove
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
-from ..models.abilities import grade_of_judge, remember_grade
+from ..models.abilities import compatible_model
 from ..records.report import JudgeGrade
 from ..records.sources import text_hash
 from ._judging import JudgedUnit, StatedVerdict, ask_verdicts
@@ -98,7 +98,7 @@ async def judge_grade(filler: Filler) -> JudgeGrade:
     context = filler.context
     if context.trust_verifier:
         return "reasoning"
-    known = await grade_of_judge("verifier", context)
+    known = await compatible_model("verifier", context).grade_of_judge()
     if known is not None:
         return known
     units = list[dict[str, Any]]()
@@ -116,7 +116,7 @@ async def judge_grade(filler: Filler) -> JudgeGrade:
     if form is None:
         return "unsound"
     grade = _grade({verdict.unit: verdict for verdict in form.verdicts})
-    await remember_grade("verifier", context, grade)
+    await compatible_model("verifier", context).remember_grade(grade)
     return grade
 
 

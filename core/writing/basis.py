@@ -14,7 +14,6 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.memory.learned import facts_of
 from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
-from ..evidence.origin import origin_of
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import distinct, grouped
 from ..records.plan import Fact, Learning
@@ -251,7 +250,7 @@ def _description(source: Source) -> str:
     words = [source.title[:_TITLE]]
     if source.kind == "web":
         words.append(urlsplit(source.key).hostname or "")
-    kind = origin_of(source)
+    kind = source.publisher_kind
     if kind == "own":
         words.append("the user's document")
     elif kind != "other":

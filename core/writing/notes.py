@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from ...state import ResearchState
 from ..evidence.citations.citing import cited_numbers
@@ -12,7 +12,7 @@ from ..evidence.memory.observations import ResearchMemory
 from ..records import tool_names
 from ..records.plan import Observation
 from ..records.research import ON_OPEN_REQUIREMENT, Action, Finding, Run
-from ..records.sources import NotRead, Source
+from ..records.sources import NotRead
 
 _LISTED = 20
 """Maximum number of failed searches, and of unread sources, named in the notes."""
@@ -21,89 +21,269 @@ _WORDS_NAMED = 5
 WITHHELD_REASON = "the provider of the model refuses such text"
 
 
-def report_notes(state: ResearchState) -> list[str]:
-    """Return the notes below the report of the current question, each one sentence or more."""
-    run = state.run
-    report = state.report
-    notes = list[str]()
-    for assumption in run.assumptions:
-        unasked = "No clarification was possible, so the question was taken as written."
-        notes.append(f"{unasked} Left open: {assumption}")
-    if run.stop_reason:
-        notes.append(_line("Research ended early", run.stop_reason))
-    if state.plan and state.plan.remark:
-        notes.append(state.plan.remark)
-    notes += research_gaps(state)
-    for step in state.steps:
-        if step.status == "skipped":
-            notes.append(_line("Not done", step.title, step.reason))
-    is_graded = bool(state.draft and state.draft.grades)
-    missing = "Still open" if is_graded else "Not found"
-    for gap in unanswered(state):
-        notes.append(f"{missing}: {gap}")
-    not_researched = steps_not_researched(state)
-    for part in left_out(state):
-        reason = "Not researched" if part in not_researched else "Not in the report"
-        notes.append(f"{reason}: {part}")
-    if report and report.audit and report.audit.marked:
-        marked = report.audit.marked
-        notes.append(f"Statements marked as not verified: {marked}. No source fully supports them.")
-    if report:
-        notes += source_notes(report.cited(state.sources))
-    notes += _redacted_notes(state.own_actions)
-    notes += _tool_notes(state.own_actions)
-    notes += _search_notes(state)
-    notes += run.notices
-    unread = not_read(state)
-    for failed in unread[:_LISTED]:
-        notes.append(f"Not read: {failed.path} ({failed.reason.rstrip('.')}).")
-    if len(unread) > _LISTED:
-        notes.append(f"Not read: {len(unread) - _LISTED} more.")
-    return notes
+class ReportNotes:
+    """What the reader of a run's report is told below it: what is missing, and what went wrong."""
 
+    def __init__(self, state: ResearchState) -> None:
+        """`state`: the run's, as far as it has come."""
+        self._state = state
 
-def research_gaps(state: ResearchState) -> list[str]:
-    """Return notes on tasks with errors or without an end, and on what was left out."""
-    findings = state.own_findings
-    notes = list[str]()
-    reasons = set[str]()
-    for finding in findings:
-        if finding.ended != "done":
-            reasons.add(finding.reason)
-            notes.append(_line("Not researched to the end", finding.task, finding.reason))
-    for finding in state.findings.values():
-        if finding.is_withheld:
-            notes.append(_line("Found, but left out", finding.task, WITHHELD_REASON))
-    for finding in findings:
-        if finding.withheld:
-            results = "a result" if finding.withheld == 1 else f"{finding.withheld} results"
-            notes.append(_line("Left out", finding.task, f"{results}; {WITHHELD_REASON}"))
-        if finding.left_out:
-            names = ", ".join(finding.left_out)
-            notes.append(_line("Left out", finding.task, f"{names}; {WITHHELD_REASON}"))
-    for finding in findings:
-        if finding.ended == "done" and finding.failures:
-            failures = "; ".join(dict.fromkeys(finding.failures))
-            notes.append(_line("Errors during the research", finding.task, failures))
-    faults = set[str]()
-    for finding in findings:
-        for action in finding.actions:
-            faults.add(action.fault)
-    return [*notes, *sorted(faults - reasons - {""})]
+    def lines(self) -> list[str]:
+        """Return the notes below the report of the current question, each one sentence or more."""
+        run = self._state.run
+        report = self._state.report
+        notes = list[str]()
+        for assumption in run.assumptions:
+            unasked = "No clarification was possible, so the question was taken as written."
+            notes.append(f"{unasked} Left open: {assumption}")
+        if run.stop_reason:
+            notes.append(_line("Research ended early", run.stop_reason))
+        if self._state.plan and self._state.plan.remark:
+            notes.append(self._state.plan.remark)
+        notes += self.research_gaps()
+        for step in self._state.steps:
+            if step.status == "skipped":
+                notes.append(_line("Not done", step.title, step.reason))
+        is_graded = bool(self._state.draft and self._state.draft.grades)
+        missing = "Still open" if is_graded else "Not found"
+        for gap in self.unanswered():
+            notes.append(f"{missing}: {gap}")
+        not_researched = self.steps_not_researched()
+        for part in self.left_out():
+            reason = "Not researched" if part in not_researched else "Not in the report"
+            notes.append(f"{reason}: {part}")
+        if report and report.audit and report.audit.marked:
+            marked = report.audit.marked
+            notes.append(
+                f"Statements marked as not verified: {marked}. No source fully supports them."
+            )
+        if report:
+            for source in report.cited(self._state.sources):
+                notes += source.notes
+        notes += _redacted_notes(self._state.own_actions)
+        notes += _tool_notes(self._state.own_actions)
+        notes += self._search_notes()
+        notes += run.notices
+        unread = self.not_read()
+        for failed in unread[:_LISTED]:
+            notes.append(f"Not read: {failed.path} ({failed.reason.rstrip('.')}).")
+        if len(unread) > _LISTED:
+            notes.append(f"Not read: {len(unread) - _LISTED} more.")
+        return notes
 
+    def research_gaps(self) -> list[str]:
+        """Return notes on tasks with errors or without an end, and on what was left out."""
+        findings = self._state.own_findings
+        notes = list[str]()
+        reasons = set[str]()
+        for finding in findings:
+            if finding.ended != "done":
+                reasons.add(finding.reason)
+                notes.append(_line("Not researched to the end", finding.task, finding.reason))
+        for finding in self._state.findings.values():
+            if finding.is_withheld:
+                notes.append(_line("Found, but left out", finding.task, WITHHELD_REASON))
+        for finding in findings:
+            if finding.withheld:
+                results = "a result" if finding.withheld == 1 else f"{finding.withheld} results"
+                notes.append(_line("Left out", finding.task, f"{results}; {WITHHELD_REASON}"))
+            if finding.left_out:
+                names = ", ".join(finding.left_out)
+                notes.append(_line("Left out", finding.task, f"{names}; {WITHHELD_REASON}"))
+        for finding in findings:
+            if finding.ended == "done" and finding.failures:
+                failures = "; ".join(dict.fromkeys(finding.failures))
+                notes.append(_line("Errors during the research", finding.task, failures))
+        faults = set[str]()
+        for finding in findings:
+            for action in finding.actions:
+                faults.add(action.fault)
+        return [*notes, *sorted(faults - reasons - {""})]
 
-def unanswered(state: ResearchState) -> list[str]:
-    """Return the checklist items that the report does not meet.
+    def unanswered(self) -> list[str]:
+        """Return the checklist items that the report does not meet.
 
-    If it was not graded, the gaps of its researchers. The checklist is preferred, since
-    researchers' gaps go beyond the request and repeat each other.
-    """
-    if state.draft and state.draft.grades:
-        missing = dict[str, None]()
-        for grade in state.draft.open_grades:
-            missing.setdefault(grade.missing or grade.requirement)
-        return list(missing)
-    return missing_of(state.run, state.findings.values(), state.memory.values())
+        If it was not graded, the gaps of its researchers. The checklist is preferred, since
+        researchers' gaps go beyond the request and repeat each other.
+        """
+        if self._state.draft and self._state.draft.grades:
+            missing = dict[str, None]()
+            for grade in self._state.draft.open_grades:
+                missing.setdefault(grade.missing or grade.requirement)
+            return list(missing)
+        return missing_of(
+            self._state.run, self._state.findings.values(), self._state.memory.values()
+        )
+
+    def left_out(self) -> list[str]:
+        """Return the parts of the question that the finished report leaves out; see
+        `parts_left_out`.
+
+        Runs of earlier versions, which did not look for them, have ended without gaps.
+        """
+        if not self._state.report or self._state.run.status == "completed":
+            return []
+        return self.parts_left_out(self._state.report.sources)
+
+    def parts_left_out(self, cited: Collection[str]) -> list[str]:
+        """Return the steps of the plan that nobody researched, and the tasks that the report does
+        not use; `cited` as in `unused_tasks`."""
+        return [*self.steps_not_researched(), *self.unused_tasks(cited)]
+
+    def open_points(self) -> list[str]:
+        """Return what the finished report leaves open; empty if there is no report."""
+        report = self._state.report
+        if report is None:
+            return []
+        if report.audit:
+            return list(report.audit.open_gaps)
+        return [*self.unanswered(), *self.left_out()]
+
+    def steps_not_researched(self) -> list[str]:
+        """Return the steps of the orchestrator's plan that no task researched.
+
+        This is only known if each task is a step in the plan's words; a graded checklist is
+        preferred. A typed plan gives the reason for each step that was skipped.
+        """
+        is_typed = bool(self._state.steps)
+        is_graded = bool(self._state.draft and self._state.draft.grades)
+        if self._state.plan is None or is_typed or is_graded:
+            return []
+        tasks = set[str]()
+        for finding in self._state.own_findings:
+            if not finding.is_analysis:
+                tasks.add(finding.task)
+        steps = [" ".join(step.split()) for step in self._state.plan.steps]
+        if not tasks or not tasks.issubset(steps):
+            return []
+        missing = self.unanswered()
+        not_researched = list[str]()
+        for step in steps:
+            if step not in tasks and step not in missing:
+                not_researched.append(step)
+        return not_researched
+
+    def unused_tasks(self, cited: Collection[str]) -> list[str]:
+        """Return the tasks of the current question of which no sentence of the report cites a
+        source.
+
+        `cited`: keys of the sources that the report cites. Tasks are those of researchers and the
+        searches of a typed plan, each with its follow-ups. Left out are tasks that other notes
+        name, tasks on open requirements, which are graded, and those whose results may have no
+        source: analyses, calculations, and calls of an app's tools.
+        """
+        by_topic = dict[str, list[Finding]]()
+        for finding in self._state.own_findings:
+            topic = finding.step.partition(".")[0] or finding.id
+            is_on_requirement = finding.id.startswith(ON_OPEN_REQUIREMENT)
+            if not finding.is_analysis and not is_on_requirement:
+                by_topic.setdefault(topic, []).append(finding)
+        for step_id in self._steps_left_out():
+            by_topic.pop(step_id, None)
+        unused = list[list[Finding]]()
+        for findings in by_topic.values():
+            sources = set[str]()
+            for finding in findings:
+                sources |= self._cited_in(finding)
+            may_lack_sources = not sources and any(map(_uses_other_tools, findings))
+            if sources.isdisjoint(cited) and not may_lack_sources:
+                unused.append(findings)
+        if not unused:
+            return []
+        stated = self._learnings_stated(cited)
+        named = self._tasks_named()
+        tasks = dict[str, None]()
+        for findings in unused:
+            learnings = set[str]()
+            for finding in findings:
+                for learning in self._state.stated_in(finding):
+                    learnings.add(learning.id)
+            first = min(findings, key=lambda finding: len(finding.step))
+            if learnings.isdisjoint(stated) and first.task not in named:
+                tasks.setdefault(first.task)
+        return list(tasks)
+
+    def not_read(self) -> list[NotRead]:
+        """Return the documents and pages that could not be read for the current question, each
+        once."""
+        unread = {file.path: file for file in self._state.run.not_read}
+        for action in self._state.own_actions:
+            for failed in action.not_read:
+                unread[failed.path] = failed
+        return list(unread.values())
+
+    def _steps_left_out(self) -> list[str]:
+        """Return the ids of the analyses of a typed plan, and of the steps that were added to
+        it."""
+        original = len(self._state.plan.steps) if self._state.plan else 0
+        left_out_ids = list[str]()
+        position = 0
+        for step in self._state.steps:
+            if step.parent:
+                continue
+            if position >= original or not step.requires_search:
+                left_out_ids.append(step.id)
+            position += 1
+        return left_out_ids
+
+    def _cited_in(self, finding: Finding) -> set[str]:
+        """Return the keys of the sources that the text of a finding cites."""
+        keys = {number: key for key, number in self._state.numbers.items()}
+        return {keys[number] for number in cited_numbers(finding.numbered or "", keys)}
+
+    def _learnings_stated(self, cited: Collection[str]) -> set[str]:
+        """Return the ids of the learnings whose fact one of the cited sources states.
+
+        The report may cite the source of another finding for a fact that several of them state.
+        """
+        stated = set[str]()
+        for fact in facts_of(self._state.own_learnings):
+            if not set(fact.sources).isdisjoint(cited):
+                stated.update(learning.id for learning in fact.learnings)
+        return stated
+
+    def _tasks_named(self) -> set[str]:
+        """Return the tasks of the current question that `research_gaps` or `unanswered` names, in
+        whichever words."""
+        missing = self.unanswered()
+        named = {*missing, *_explained_tasks(self._state.run, self._state.findings.values())}
+        tasks = dict[str, str]()
+        for finding in self._state.own_findings:
+            # Only a finding without sources is explained by a gap that it has left.
+            if not self._cited_in(finding):
+                tasks[finding.step or finding.id] = finding.task
+        for gap in ResearchMemory(self._state.own_observations).open_gaps():
+            if gap.text in missing and gap.step in tasks:
+                named.add(tasks[gap.step])
+        return named
+
+    def _search_notes(self) -> list[str]:
+        """Return a note for each reason why searches failed, with all queries that failed for it,
+        and for each engine that could search only in part."""
+        # `research_gaps` already has the failed steps of a typed plan, with their reasons.
+        reported = set[str]()
+        for finding in self._state.findings.values():
+            reported.update(finding.failures)
+        failures = dict[str, None]()
+        for action in self._state.own_actions:
+            for failure in action.broken:
+                failures.setdefault(failure.rstrip("."))
+        by_reason = dict[str, str]()
+        for failure in failures:
+            if failure in reported:
+                continue
+            reason, _, queries = failure.partition(" Not searched: ")
+            if reason in by_reason:
+                by_reason[reason] += f", {queries}"
+            else:
+                by_reason[reason] = failure
+        notes = list[str]()
+        for failure in list(by_reason.values())[:_LISTED]:
+            notes.append(_line("A search failed", failure))
+        partial = dict[str, None]()
+        for action in self._state.own_actions:
+            partial |= dict.fromkeys(action.partial)
+        return [*notes, *list(partial)[:_LISTED]]
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
@@ -127,172 +307,9 @@ def _explained_tasks(run: Run, findings: Iterable[Finding]) -> set[str]:
     return explained
 
 
-def left_out(state: ResearchState) -> list[str]:
-    """Return the parts of the question that the finished report leaves out (see `parts_left_out`).
-
-    Runs of earlier versions, which did not look for them, have ended without gaps.
-    """
-    if not state.report or state.run.status == "completed":
-        return []
-    return parts_left_out(state, state.report.sources)
-
-
-def parts_left_out(state: ResearchState, cited: Collection[str]) -> list[str]:
-    """Return the steps of the plan that nobody researched, and the tasks that the report does not
-    use; `cited` as in `unused_tasks`."""
-    return [*steps_not_researched(state), *unused_tasks(state, cited)]
-
-
-def open_points(state: ResearchState) -> list[str]:
-    """Return what the finished report leaves open; empty if there is no report."""
-    report = state.report
-    if report is None:
-        return []
-    if report.audit:
-        return list(report.audit.open_gaps)
-    return [*unanswered(state), *left_out(state)]
-
-
-def steps_not_researched(state: ResearchState) -> list[str]:
-    """Return the steps of the orchestrator's plan that no task researched.
-
-    This is only known if each task is a step in the plan's words; a graded checklist is preferred.
-    A typed plan gives the reason for each step that was skipped.
-    """
-    is_typed = bool(state.steps)
-    is_graded = bool(state.draft and state.draft.grades)
-    if state.plan is None or is_typed or is_graded:
-        return []
-    tasks = set[str]()
-    for finding in state.own_findings:
-        if not finding.is_analysis:
-            tasks.add(finding.task)
-    steps = [" ".join(step.split()) for step in state.plan.steps]
-    if not tasks or not tasks.issubset(steps):
-        return []
-    missing = unanswered(state)
-    not_researched = list[str]()
-    for step in steps:
-        if step not in tasks and step not in missing:
-            not_researched.append(step)
-    return not_researched
-
-
-def unused_tasks(state: ResearchState, cited: Collection[str]) -> list[str]:
-    """Return the tasks of the current question of which no sentence of the report cites a source.
-
-    `cited`: keys of the sources that the report cites. Tasks are those of researchers and the
-    searches of a typed plan, each with its follow-ups. Left out are tasks that other notes name,
-    tasks on open requirements, which are graded, and those whose results may have no source:
-    analyses, calculations, and calls of an app's tools.
-    """
-    by_topic = dict[str, list[Finding]]()
-    for finding in state.own_findings:
-        topic = finding.step.partition(".")[0] or finding.id
-        is_on_requirement = finding.id.startswith(ON_OPEN_REQUIREMENT)
-        if not finding.is_analysis and not is_on_requirement:
-            by_topic.setdefault(topic, []).append(finding)
-    for step_id in _steps_left_out(state):
-        by_topic.pop(step_id, None)
-    unused = list[list[Finding]]()
-    for findings in by_topic.values():
-        sources = set[str]()
-        for finding in findings:
-            sources |= _cited_in(state, finding)
-        may_lack_sources = not sources and any(map(_uses_other_tools, findings))
-        if sources.isdisjoint(cited) and not may_lack_sources:
-            unused.append(findings)
-    if not unused:
-        return []
-    stated = _learnings_stated(state, cited)
-    named = _tasks_named(state)
-    tasks = dict[str, None]()
-    for findings in unused:
-        learnings = set[str]()
-        for finding in findings:
-            for learning in state.stated_in(finding):
-                learnings.add(learning.id)
-        first = min(findings, key=lambda finding: len(finding.step))
-        if learnings.isdisjoint(stated) and first.task not in named:
-            tasks.setdefault(first.task)
-    return list(tasks)
-
-
-def _steps_left_out(state: ResearchState) -> list[str]:
-    """Return the ids of the analyses of a typed plan, and of the steps that were added to it."""
-    original = len(state.plan.steps) if state.plan else 0
-    left_out_ids = list[str]()
-    position = 0
-    for step in state.steps:
-        if step.parent:
-            continue
-        if position >= original or not step.requires_search:
-            left_out_ids.append(step.id)
-        position += 1
-    return left_out_ids
-
-
-def _cited_in(state: ResearchState, finding: Finding) -> set[str]:
-    """Return the keys of the sources that the text of a finding cites."""
-    keys = {number: key for key, number in state.numbers.items()}
-    return {keys[number] for number in cited_numbers(finding.numbered or "", keys)}
-
-
 def _uses_other_tools(finding: Finding) -> bool:
     """Whether a finding may rest on results without a source: of calculations or an app's tools."""
     return any(action.tool not in tool_names.OURS for action in finding.actions)
-
-
-def _learnings_stated(state: ResearchState, cited: Collection[str]) -> set[str]:
-    """Return the ids of the learnings whose fact one of the cited sources states.
-
-    The report may cite the source of another finding for a fact that several of them state.
-    """
-    stated = set[str]()
-    for fact in facts_of(state.own_learnings):
-        if not set(fact.sources).isdisjoint(cited):
-            stated.update(learning.id for learning in fact.learnings)
-    return stated
-
-
-def _tasks_named(state: ResearchState) -> set[str]:
-    """Return the tasks of the current question that `research_gaps` or `unanswered` names, in
-    whichever words."""
-    missing = unanswered(state)
-    named = {*missing, *_explained_tasks(state.run, state.findings.values())}
-    tasks = dict[str, str]()
-    for finding in state.own_findings:
-        # Only a finding without sources is explained by a gap that it has left.
-        if not _cited_in(state, finding):
-            tasks[finding.step or finding.id] = finding.task
-    for gap in ResearchMemory(state.own_observations).open_gaps():
-        if gap.text in missing and gap.step in tasks:
-            named.add(tasks[gap.step])
-    return named
-
-
-def not_read(state: ResearchState) -> list[NotRead]:
-    """Return the documents and pages that could not be read for the current question, each once."""
-    unread = {file.path: file for file in state.run.not_read}
-    for action in state.own_actions:
-        for failed in action.not_read:
-            unread[failed.path] = failed
-    return list(unread.values())
-
-
-def source_notes(cited: Iterable[Source]) -> Iterator[str]:
-    """Yield the notes on sources that were retracted, are doubted, or were read in a copy."""
-    for source in cited:
-        lister = f" ({source.listed_by})" if source.listed_by else ""
-        if source.is_retracted:
-            yield f"Source {source.number} was retracted{lister}."
-        elif source.has_concern:
-            yield f"The publisher of source {source.number} expressed concern about it{lister}."
-        if source.copy_address:
-            copy = "an open copy"
-            if source.copied_on:
-                copy += f" made on {source.copied_on}"
-            yield f"Source {source.number} was read in {copy}: {source.copy_address}"
 
 
 def asked_notes(names: Iterable[str]) -> list[str]:
@@ -335,35 +352,6 @@ def _tool_notes(actions: Iterable[Action]) -> list[str]:
         times = "once" if count == 1 else f"{count} times"
         notes.append(f"The tool {tool} failed {times} ({kind}).")
     return notes
-
-
-def _search_notes(state: ResearchState) -> list[str]:
-    """Return a note for each reason why searches failed, with all queries that failed for it, and
-    for each engine that could search only in part."""
-    # `research_gaps` already has the failed steps of a typed plan, with their reasons.
-    reported = set[str]()
-    for finding in state.findings.values():
-        reported.update(finding.failures)
-    failures = dict[str, None]()
-    for action in state.own_actions:
-        for failure in action.broken:
-            failures.setdefault(failure.rstrip("."))
-    by_reason = dict[str, str]()
-    for failure in failures:
-        if failure in reported:
-            continue
-        reason, _, queries = failure.partition(" Not searched: ")
-        if reason in by_reason:
-            by_reason[reason] += f", {queries}"
-        else:
-            by_reason[reason] = failure
-    notes = list[str]()
-    for failure in list(by_reason.values())[:_LISTED]:
-        notes.append(_line("A search failed", failure))
-    partial = dict[str, None]()
-    for action in state.own_actions:
-        partial |= dict.fromkeys(action.partial)
-    return [*notes, *list(partial)[:_LISTED]]
 
 
 def _line(*parts: str) -> str:

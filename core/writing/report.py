@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import quote
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, RemoveMessage
@@ -32,6 +33,7 @@ from ..evidence.citations.citing import (
 )
 from ..evidence.citations.labels import Labels, labels
 from ..evidence.citations.rendering import (
+    clean_for_draft,
     house_block,
     plain_citations,
     title_line,
@@ -42,9 +44,7 @@ from ..evidence.citations.rendering import (
     write_document,
 )
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.citations.titles import may_begin_with_title, split_title
 from ..evidence.memory.observations import ThreadDisputes
-from ..evidence.origin import organisations
 from ..evidence.text.similarity import reprints
 from ..records.report import Audit, ClaimCheck, Draft, Report
 from ..records.research import total
@@ -52,8 +52,9 @@ from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
 from ._continuation import Continuation
+from ._titles import may_begin_with_title, split_title
 from .examination import Examined
-from .notes import left_out, not_read, parts_left_out, report_notes, unanswered
+from .notes import ReportNotes
 
 
 class ReportEvents(ProseEvents):
@@ -203,9 +204,13 @@ class Delivery:
         if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
             text = plain_citations(report.text)
             packets.append(packets_of_report.revised(text, report.keys))
-        notes = report_notes(state)
+        report_notes = ReportNotes(state)
+        notes = report_notes.lines()
         above = warning_above(
-            report, self._words, was_researched=bool(state.sources), left_out=left_out(state)
+            report,
+            self._words,
+            was_researched=bool(state.sources),
+            left_out=report_notes.left_out(),
         )
         if notes or above:
             packets.append(packets_of_report.notes(notes, above))
@@ -265,21 +270,40 @@ class Delivery:
         """
         state = self._state
         cited = report.cited(state.sources)
+        notes = ReportNotes(state)
         document = write_document(
             report,
             cited,
-            report_notes(state),
+            notes.lines(),
             self._words,
             bool(state.sources),
             ThreadDisputes(state).in_report(report),
             state.sources,
             self.reader,
             state.title,
-            left_out(state),
+            notes.left_out(),
         )
         if not thought:
             return marked(document, mark)
         return marked(document, mark, **{REASONING: thought})
+
+
+class CleanReport(NamedTuple):
+    """A report as a model wrote it, cleaned, and divided into its title and text."""
+
+    title: str
+    """Empty if it has none."""
+    text: str
+    cited: Mapping[int, str]
+    """Keys of the sources that it cites, by number."""
+    removed_markers: int
+
+
+def clean_report(written: str, sources: Mapping[str, Source]) -> CleanReport:
+    """Return a model's report as a draft takes it; see `clean_for_draft`."""
+    cleaned, cited, removed_markers = clean_for_draft(written, sources)
+    title, text = split_title(cleaned)
+    return CleanReport(title, text, cited, removed_markers)
 
 
 def unchecked(draft: Draft) -> Report:
@@ -356,6 +380,20 @@ def audited_report(
     )
 
 
+def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]) -> dict[str, str]:
+    """Return the organisation behind each source, by source key.
+
+    Sources that reprint each other (`reprints`: groups of keys) count as one organisation.
+    """
+    by_key = {source.key: source.organisation for source in sources}
+    for group in reprints:
+        owners = set(map(by_key.__getitem__, by_key.keys() & group))
+        for key, owner in by_key.items():
+            if owner in owners:
+                by_key[key] = min(owners)
+    return by_key
+
+
 def _audit_of(
     state: ResearchState,
     report: Examined,
@@ -386,6 +424,7 @@ def _audit_of(
         consulted += action.found
     consulted += report.keys.values()
     spent = total(state.spending)
+    notes = ReportNotes(state)
     return Audit(
         checked=shown.total(),
         supported=shown["supported"],
@@ -401,8 +440,8 @@ def _audit_of(
         reprints=tuple(groups),
         judge_grade=report.grade,
         disagreements=tuple(ThreadDisputes(state).in_text(report.text)),
-        open_gaps=(*unanswered(state), *parts_left_out(state, report.keys.values())),
-        not_read=tuple(not_read(state)),
+        open_gaps=(*notes.unanswered(), *notes.parts_left_out(report.keys.values())),
+        not_read=tuple(notes.not_read()),
         model_calls=spent.calls,
         input_tokens=spent.input_tokens,
         output_tokens=spent.output_tokens,

@@ -20,7 +20,7 @@ from docx.oxml.ns import nsdecls
 from kit.commands import Desk
 
 from deep_research import Context
-from deep_research.app.check_file import ReportFile, check_file, read_report
+from deep_research.app.check_file import ReportFile, check_file
 from deep_research.core.evidence.citations.foreign import read_foreign
 from deep_research.core.evidence.citations.markers import Marker, scan
 from deep_research.core.reading.documents.records import readable_suffixes
@@ -91,7 +91,7 @@ def word(kind: str, sentences: Sequence[str], notes: Sequence[str]) -> bytes:
 
 async def read(name: str) -> ReportFile:
     data = word(*WORD[name]) if name in WORD else (FOLDER / name).read_bytes()
-    return await read_report(data, name, Context(models="extractive"))
+    return await ReportFile.read(data, name, Context(models="extractive"))
 
 
 def cited(report: ReportFile) -> str:

@@ -17,7 +17,7 @@ from langchain_core.messages import HumanMessage
 from rich.console import Console
 
 from deep_research.app._live_view import LiveView
-from deep_research.app.progress import PlainLines, ProgressView
+from deep_research.app._progress import PlainLines, ProgressView
 from deep_research.core.events import packets as p
 from deep_research.core.events.call import CallEvents
 from deep_research.core.events.log import Emitter

@@ -9,11 +9,11 @@ import pytest
 from kit.files import Papers
 from kit.reports import source_at
 
-from deep_research.core.evidence.origin import organisations, origin_of
 from deep_research.core.library.library import Library
 from deep_research.core.reading.documents._standing import Standing, standing_of
 from deep_research.core.reading.documents.worker import parse
 from deep_research.core.records.sources import Origin, Source, merge_sources
+from deep_research.core.writing.report import organisations
 from deep_research.tools.results import read_results, write_results
 from deep_research.tools.tool import Hit, Outcome
 
@@ -210,7 +210,7 @@ def document(path: str, publisher: str = "") -> Source:
     ],
 )
 def test_the_host_of_a_page_decides_the_kind_of_its_publisher(address: str, origin: Origin) -> None:
-    assert origin_of(web(address)) == origin
+    assert web(address).publisher_kind == origin
 
 
 def test_the_type_of_a_page_counts_if_its_host_is_unknown() -> None:
@@ -223,9 +223,9 @@ def test_the_type_of_a_page_counts_if_its_host_is_unknown() -> None:
             parse(f"{head}<p>Lit.</p>".encode(), "a.html", address="https://a.example/").origin
             == origin
         )
-    assert origin_of(web("https://lamp.example/", "news")) == "news"
-    assert origin_of(web("https://weather.gov/", "news")) == "official"
-    assert origin_of(document("files/a.md")) == "own"
+    assert web("https://lamp.example/", "news").publisher_kind == "news"
+    assert web("https://weather.gov/", "news").publisher_kind == "official"
+    assert document("files/a.md").publisher_kind == "own"
 
 
 def test_files_of_a_folder_and_pages_of_a_domain_are_one_organisation() -> None:

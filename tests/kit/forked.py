@@ -32,7 +32,7 @@ _SUBREAPER = 36
 """`PR_SET_CHILD_SUBREAPER` of Linux's `prctl`: orphaned descendants become children."""
 _LEFT_OUT = (
     "deep_research.app.server",
-    "deep_research.app.mcp",
+    "deep_research.app.mcp_server",
     "deep_research.core.reading._browser_worker",
     "deep_research.core.reading.documents._",
 )

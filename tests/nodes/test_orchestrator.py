@@ -31,7 +31,7 @@ from langchain_core.messages import ToolMessage
 
 from deep_research.core.evidence.memory.observations import ResearchMemory
 from deep_research.core.settings.context import Role
-from deep_research.core.writing.notes import report_notes
+from deep_research.core.writing.notes import ReportNotes
 
 LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
 OPEN = "Nobody says who built it."
@@ -130,7 +130,7 @@ async def test_a_silent_orchestrator_researches_the_plan_first_and_then_writes_t
     )
     assert every_call_has_one_result(state.transcript)
     assert state.report and run.all_used()
-    assert [note for note in report_notes(state) if "(models)" in note] == [
+    assert [note for note in ReportNotes(state).lines() if "(models)" in note] == [
         "The orchestrator's model requested no research that could be run, even when asked again, "
         "so the steps of the plan were researched; another model may do better (models)."
     ]
@@ -344,7 +344,9 @@ async def test_what_the_orchestrator_misses_is_reported_once(tmp_path: Path) -> 
     run, state = await answered(tmp_path, orchestrator=script, researcher=finds(f"{LIT} [1]", OPEN))
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.report and state.report.audit and state.report.audit.open_gaps == (left,)
-    assert [note for note in report_notes(state) if "Not found" in note] == [f"Not found: {left}"]
+    assert [note for note in ReportNotes(state).lines() if "Not found" in note] == [
+        f"Not found: {left}"
+    ]
     assert run.calls("writer")[0].text.count(left) == 1
     assert OPEN not in run.calls("writer")[0].messages[-1].text
 

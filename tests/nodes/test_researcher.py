@@ -25,7 +25,7 @@ from kit.runs import (
 )
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from deep_research.core.writing.notes import report_notes
+from deep_research.core.writing.notes import ReportNotes
 
 AGAIN = "names no source by its number"
 TASK = research("Find out when the light was lit.")
@@ -81,7 +81,7 @@ async def test_an_empty_finding_is_requested_again(tmp_path: Path, first: Script
     run = citing(tmp_path, [first, f"{LIT} [1]"], [f"{LIT} [1]"])
     state = await run.ask()
     assert [finding.text for finding in in_order(state)] == [f"{LIT} [1]"]
-    assert report_notes(state) == []
+    assert ReportNotes(state).lines() == []
 
 
 async def test_passages_stand_in_for_text_that_cites_nothing_again(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ async def test_passages_stand_in_for_text_that_cites_nothing_again(tmp_path: Pat
     assert (finding.ended, "cited no source" in finding.reason) == ("partial", True)
     assert len(run.calls("writer")) == 2
     assert state.report and "lit for the first time in 1844" in state.report.text
-    assert "Its report is replaced by quotations" in " ".join(report_notes(state))
+    assert "Its report is replaced by quotations" in " ".join(ReportNotes(state).lines())
 
 
 FILLER = (

@@ -46,6 +46,13 @@ def test_extras_use_the_public_api_and_no_files_import_each_other() -> None:
     assert architecture.circles(MODULES) == []
 
 
+def test_each_room_lists_its_public_modules() -> None:
+    assert architecture.unlisted_modules(MODULES) == []
+    room = Module("core.library.__init__", '"""Public: `library`."""')
+    modules = [room, Module("core.library.library", ""), Module("core.library.shelf", "")]
+    assert architecture.unlisted_modules(modules) == ["core.library does not list shelf"]
+
+
 def test_public_names_are_unique_and_specific(tmp_path: Path) -> None:
     assert architecture.repeated_names(MODULES) == []
     twice = [

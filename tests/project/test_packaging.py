@@ -46,7 +46,7 @@ FLOORS = {
 """The first versions in which the holes are closed that were known when they were chosen."""
 NOT_PACKAGES = {"extras", "tests", "notebooks", "docs", "build", "dist"}
 EXTRAS_OF = {
-    **{"app.mcp": ("mcp", "serve"), "app.server": ("serve",)},
+    **{"app.mcp_server": ("mcp", "serve"), "app.server": ("serve",)},
     **{"core.reading._browser_worker": ("browser",), "core.store._postgres": ("postgres",)},
 }
 """Modules that are loaded only where an extra is installed; whatever the others import at once is

@@ -21,7 +21,6 @@ from deep_research.core.reading.policy import (
     Network,
     Policy,
     Robots,
-    domains_of,
     is_public,
 )
 from deep_research.core.settings.context import Context
@@ -405,9 +404,10 @@ def test_the_forms_of_a_domain_mean_one_host() -> None:
         ".example.org",
         "*.example.org/",
     ]
-    assert set(domains_of("domains_allow", forms)) == {"example.org"}
+    assert set(Policy(Context(domains_allow=tuple(forms))).allowed) == {"example.org"}
     hosts = ("xn--bcher-kva.example", "::1", "127.0.0.1")
-    assert domains_of("domains_deny", ["bücher.example", "[::1]", "127.0.0.1"]) == hosts
+    policy = Policy(Context(domains_deny=("bücher.example", "[::1]", "127.0.0.1")))
+    assert policy.denied == hosts
 
 
 @pytest.mark.parametrize(

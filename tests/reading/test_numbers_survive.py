@@ -21,7 +21,7 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from pptx.util import Inches
 
-from deep_research.core.reading.documents.tagged import tagged_text
+from deep_research.core.reading.documents.decode import tagged_text
 from deep_research.core.reading.documents.worker import parse
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:\^-?\d+)?")

@@ -35,7 +35,7 @@ from deep_research.app.output import engines_line
 from deep_research.core.errors import SearchFailed
 from deep_research.core.records.research import total
 from deep_research.core.settings.context import Context
-from deep_research.core.writing.notes import report_notes
+from deep_research.core.writing.notes import ReportNotes
 from deep_research.tools.engine import EngineBlocked
 from deep_research.tools.run_engines import choose_engines
 
@@ -146,7 +146,7 @@ async def test_if_duckduckgo_blocks_wikipedia_is_searched_and_the_notes_say_so(
         assert is_right(wire, state)
     assert free.counts() == (1, 3, 0)
     assert not any(finding.failures for finding in state.findings.values()), "another engine served"
-    [note] = [note for note in report_notes(state) if "DuckDuckGo" in note]
+    [note] = [note for note in ReportNotes(state).lines() if "DuckDuckGo" in note]
     assert (
         how in note
         and "TAVILY_API_KEY" in note
@@ -259,7 +259,7 @@ async def test_if_an_engine_fails_the_other_is_used_and_the_report_says_so(
         state = await wire.ask()
         assert is_right(wire, state)
         assert SECRET not in wire.everything(state)
-    assert [note for note in report_notes(state) if "Brave" in note] == [
+    assert [note for note in ReportNotes(state).lines() if "Brave" in note] == [
         "A search failed: Brave reports an error of its own (status 503). SearXNG was searched instead."
     ]
     assert engines_line(state) == "searxng: 3 sources, 3 cited"

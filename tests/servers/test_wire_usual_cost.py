@@ -12,7 +12,7 @@ import pytest
 from kit.commands import Ended, Terminal, WireDesk, wire_desk
 from kit.wire import FACTS, QUESTION, role_of
 
-from deep_research.app.progress import rounded
+from deep_research.app.words import rounded
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from deep_research.core.errors import SearchRefused
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
 from deep_research.tools import engines
-from deep_research.tools.engine import EngineBusy, EngineFailed, Found, PartialResults
+from deep_research.tools.engine import EngineBusy, EngineFailed, Found, PartialResults, Reported
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.brave import Brave
 from deep_research.tools.engines.crossref import Crossref
@@ -27,7 +27,6 @@ from deep_research.tools.engines.exa import Exa
 from deep_research.tools.engines.openalex import OpenAlex
 from deep_research.tools.engines.searxng import SearXNG
 from deep_research.tools.engines.serper import Serper
-from deep_research.tools.reported import reported_in
 from deep_research.tools.run_engines import ask_engine
 from deep_research.tools.tool import Meter
 
@@ -234,7 +233,7 @@ async def test_arxivs_own_error_is_no_paper() -> None:
     ],
 )
 def test_a_success_and_a_repeated_query_are_no_report(answer: Any) -> None:
-    assert not reported_in(answer, ("message",) if "items" in str(answer) else ()).words
+    assert not Reported.of(answer, ("message",) if "items" in str(answer) else ()).words
 
 
 def test_what_a_service_reports_is_short_and_without_markup_and_keys(monkeypatch: Patch) -> None:
@@ -246,7 +245,7 @@ def test_what_a_service_reports_is_short_and_without_markup_and_keys(monkeypatch
             *[f"Server {number} is down" for number in range(9)],
         ]
     }
-    reported = reported_in(answer)
+    reported = Reported.of(answer)
     assert SECRET not in reported.words and "x" * 200 not in reported.words
     assert reported.words.startswith("errors: Key … is b blocked /b here (https://a.example/), x")
     assert reported.words.endswith("Server 5 is down and 3 more")

@@ -18,12 +18,11 @@ from kit.web import Exchange, Web, hostile_web
 from deep_research.core.errors import DocumentsUnreadable
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import link_to
-from deep_research.core.reading.addresses import doi_in
+from deep_research.core.reading.addresses import addresses_in, doi_in
 from deep_research.core.records.sources import Source
 from deep_research.tools._addresses import Addresses
 from deep_research.tools._web_search import WebSearch, WebSearchArguments
 from deep_research.tools.engine import Found
-from deep_research.tools.redaction import addresses_in
 from deep_research.tools.tool import ToolFailed
 
 BAD = "http://a\u2100b.example/x"

@@ -23,12 +23,13 @@ from deep_research.core.library.library import Library
 from deep_research.core.records.research import Run
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
-from deep_research.core.writing.notes import report_notes
+from deep_research.core.writing.notes import ReportNotes
 from deep_research.nodes.begin import MIXES_PRIVATE
 from deep_research.nodes.turn import OPENING
+from deep_research.tools._redaction import everyday_words
 from deep_research.tools._web_search import WebSearch, WebSearchArguments
 from deep_research.tools.engine import Found
-from deep_research.tools.redaction import everyday_words, note_user
+from deep_research.tools.offer import note_user
 from deep_research.tools.tool import ToolContext, ToolFailed
 
 ENGLISH = (
@@ -143,7 +144,9 @@ async def test_an_obedient_researcher_sends_no_word_that_only_documents_say(
             problem for request in wire.requests("finding") for problem in said(request)
         )
         assert "'Kestrel'" in problems and "stand only in the user's documents" in problems
-        [note] = [note for note in report_notes(state) if "are only in your documents" in note]
+        [note] = [
+            note for note in ReportNotes(state).lines() if "are only in your documents" in note
+        ]
         assert note in state.messages[-1].text and "mix_private" in note
 
 

@@ -16,7 +16,6 @@ from langgraph.store.memory import InMemoryStore
 
 from deep_research.core.errors import UnknownSetting
 from deep_research.core.evidence.citations.labels import labels
-from deep_research.core.writing.notes import source_notes
 from deep_research.tools._web_search import WebSearch, WebSearchArguments
 from deep_research.tools.engine import (
     EngineBlocked,
@@ -439,7 +438,7 @@ async def test_what_any_engine_lists_on_a_paper_reaches_the_model_the_notes_and_
     numbered = [
         source.model_copy(update={"number": numbers[source.key]}) for source in sources.values()
     ]
-    assert list(source_notes(numbered)) == [
+    assert [note for source in numbered for note in source.notes] == [
         "Source 1 was retracted (Crossref).",
         "The publisher of source 2 expressed concern about it (Crossref).",
     ]

@@ -16,7 +16,7 @@ from deep_research.core.records.plan import Learning, PlanStep
 from deep_research.core.records.report import Report
 from deep_research.core.records.research import NO_RUN, Action, Finding, Plan
 from deep_research.core.records.sources import Source
-from deep_research.core.writing.notes import open_points, report_notes, unused_tasks
+from deep_research.core.writing.notes import ReportNotes
 from deep_research.state import ResearchState
 
 KEYS = ("docs:light.md", "docs:quay.md", "docs:ferry.md")
@@ -37,7 +37,7 @@ def found(id: str, task: str, text: str, **more: Any) -> Finding:
 def unused(*findings: Finding, cited: tuple[str, ...] = KEYS[:1], **channels: Any) -> list[str]:
     by_id = {finding.id: finding for finding in findings}
     state = ResearchState(run=RUN, findings=by_id, sources=SOURCES, **channels)
-    return unused_tasks(state, cited)
+    return ReportNotes(state).unused_tasks(cited)
 
 
 LIGHT = found("a", "When was the light lit?", "In 1844. [1]")
@@ -127,7 +127,7 @@ async def test_a_topic_of_a_researcher_that_the_writer_leaves_out_is_named_and_t
     )
     assert state.report and state.report.audit
     assert (state.run.status, state.report.audit.open_gaps) == (status, left_out)
-    notes = [note for note in report_notes(state) if note.startswith("Not in the report")]
+    notes = [note for note in ReportNotes(state).lines() if note.startswith("Not in the report")]
     assert notes == [f"Not in the report: {task}" for task in left_out]
     assert all(note in state.messages[-1].text for note in notes)
 
@@ -149,7 +149,7 @@ async def test_a_step_of_the_plan_that_nobody_researched_is_a_gap(
         orchestrator=[research(*tasks), REPORT],
         researcher={task: simple_research() for task in tasks},
     )
-    notes = [note for note in report_notes(state) if note.startswith("Not researched: ")]
+    notes = [note for note in ReportNotes(state).lines() if note.startswith("Not researched: ")]
     assert notes == [f"Not researched: {step}" for step in left_out]
     assert state.run.status == ("completed_with_gaps" if left_out else "completed")
 
@@ -169,7 +169,7 @@ async def test_a_step_of_a_typed_plan_that_the_writer_leaves_out_is_named_and_th
     }
     _, state = await finished(tmp_path, rules, verify=verify)
     assert state.report and state.run.status == "completed_with_gaps"
-    assert "Not in the report: Ada Moran" in report_notes(state)
-    assert open_points(state) == ["Ada Moran"]
+    assert "Not in the report: Ada Moran" in ReportNotes(state).lines()
+    assert ReportNotes(state).open_points() == ["Ada Moran"]
     earlier = replace(state, run=state.run.model_copy(update={"status": "completed"}))
-    assert "Not in the report: Ada Moran" not in report_notes(earlier)
+    assert "Not in the report: Ada Moran" not in ReportNotes(earlier).lines()

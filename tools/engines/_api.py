@@ -16,30 +16,33 @@ from urllib.parse import quote
 
 from ...core.concurrency import in_thread
 from ...core.errors import SearchRefused
-from ...core.reading.documents.tagged import tagged_text
-from ...core.reading.policy import domains_of
-from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
+from ...core.reading.documents.decode import tagged_text
+from ...core.reading.policy import Policy
 from ...core.settings.context import Context
 from ...core.settings.network import (
     CONNECT_SHARE,
+    ENCODING,
+    AnswerTooLarge,
     connection_problem,
+    limit_answer,
     trusted_certificates,
     usable_proxy,
 )
 from ..engine import (
     ANSWER_BYTES,
-    FIELD_CHARACTERS,
     EngineBusy,
     EngineFailed,
     Found,
     PartialResults,
+    Reported,
 )
-from ..reported import Reported, reported_in
 
 if TYPE_CHECKING:
     import httpx
 
 USER_AGENT = "deep-research (research assistant, run by its user)"
+_FIELD_CHARACTERS = 20_000
+"""Maximum characters that are read of one field of a result."""
 _DEFAULT_WAIT = 1.0
 """Seconds to wait before a retry if the engine does not say how long."""
 _EXAMPLE = "http://localhost:8888"
@@ -230,7 +233,7 @@ class ApiEngine:
             with suppress(AttributeError, LookupError, TypeError, ValueError, RecursionError):
                 results = self.results(answer)
                 is_answer = isinstance(results, list)
-        reported = reported_in(answer, self.results_at[:1] if is_answer else ())
+        reported = Reported.of(answer, self.results_at[:1] if is_answer else ())
         if is_answer and (results or not reported.words):
             return ApiAnswer(results, reported)
         words = reported.text
@@ -386,30 +389,28 @@ def with_domains(query: str, context: Context, most: int = _QUERY_CHARACTERS) ->
 
     Results are filtered by domain anyway.
     """
-    allowed = domains_of("domains_allow", context.domains_allow)
-    denied = domains_of("domains_deny", context.domains_deny)
+    policy = Policy(context)
     parts = [query]
-    if allowed:
-        parts.append(" OR ".join([f"site:{name}" for name in allowed]))
-    parts += [f"-site:{name}" for name in denied]
+    if policy.allowed:
+        parts.append(" OR ".join([f"site:{name}" for name in policy.allowed]))
+    parts += [f"-site:{name}" for name in policy.denied]
     restricted = " ".join(parts)
     return restricted if len(restricted) <= most else query
 
 
-def sent_domains(setting: str, entries: Sequence[str], most: int) -> list[str] | None:
-    """Return the domains of a setting; None if there are none or over `most`: a subset would change
-    the search."""
-    names = list(domains_of(setting, entries))
-    if not 0 < len(names) <= most:
+def sent_domains(domains: Sequence[str], most: int) -> list[str] | None:
+    """Return the domains to send to an engine; None if there are none or over `most`: a subset
+    would change the search."""
+    if not 0 < len(domains) <= most:
         return None
-    if not all("." in name for name in names):
+    if not all("." in name for name in domains):
         return None
-    return names
+    return list(domains)
 
 
 def text_of(value: object) -> str:
     """Return the value, shortened, if it is a string, else an empty string."""
-    return value[:FIELD_CHARACTERS] if isinstance(value, str) else ""
+    return value[:_FIELD_CHARACTERS] if isinstance(value, str) else ""
 
 
 def plain_text(value: object) -> str:

@@ -10,11 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from ...core.concurrency import in_thread
-from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, Slices
 from ...core.settings.context import Context
-from ...core.settings.network import usable_proxy
-from ..engine import ANSWER_BYTES, EngineFailed, Found, without_notice
-from ..reported import reported_in
+from ...core.settings.network import ENCODING, AnswerTooLarge, Slices, usable_proxy
+from ..engine import ANSWER_BYTES, EngineFailed, Found, Reported, without_notice
 from ._api import USER_AGENT, connection_broke_off, failed_status, unreachable
 
 _ADDRESS = "https://export.arxiv.org/api/query"
@@ -65,7 +63,7 @@ class Arxiv:
         found = [_found(document.metadata, document.page_content) for document in documents]
         # Errors come as a paper with this address.
         if any(_ERRORS in paper.address for paper in found):
-            reported = reported_in({"error": found[0].excerpt})
+            reported = Reported.of({"error": found[0].excerpt})
             raise EngineFailed(f"{self.title} found nothing and reports {reported.words}.")
         return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
-from ..paper_standing import paper_standing
 from ._api import ApiEngine, ApiRequest, doi_address, plain_text
 
 _FIELDS = "DOI,title,abstract,issued,updated-by"
@@ -42,13 +41,6 @@ class Crossref(ApiEngine):
         titles = result.get("title") or ()
         title = plain_text(next(iter(titles), ""))
         abstract = plain_text(result.get("abstract"))
+        paper = Found(title, doi_address(result["DOI"]), abstract, date)
         # The record of a retraction notice has `update-to` instead.
-        standing = paper_standing(result.get("updated-by"))
-        return Found(
-            title,
-            doi_address(result["DOI"]),
-            abstract,
-            date,
-            is_retracted=standing.is_retracted,
-            has_concern=standing.has_concern,
-        )
+        return paper.with_notices(result.get("updated-by"))

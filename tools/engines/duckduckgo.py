@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from ...core.concurrency import in_thread
-from ...core.settings.answer_bytes import AnswerTooLarge
 from ...core.settings.context import Context
+from ...core.settings.network import AnswerTooLarge
 from ..engine import ANSWER_BYTES, EngineBlocked, EngineFailed, Found
 from ._api import connection_broke_off, unreachable, with_domains
 from .tavily import Tavily

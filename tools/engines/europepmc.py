@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
-from ..paper_standing import paper_standing
 from ._api import ApiEngine, ApiRequest, day_of, doi_address, plain_text
 
 _RETRACTED = "retracted publication"
@@ -39,12 +38,11 @@ class EuropePMC(ApiEngine):
         kinds = str(result.get("pubTypeList")).casefold()
         corrections = result.get("commentCorrectionList")
         notices = corrections.get("commentCorrection") if isinstance(corrections, dict) else None
-        standing = paper_standing(notices)
-        return Found(
+        paper = Found(
             plain_text(result["title"]),
             address,
             plain_text(result.get("abstractText")),
             date,
-            is_retracted=standing.is_retracted or _RETRACTED in kinds,
-            has_concern=standing.has_concern,
+            is_retracted=_RETRACTED in kinds,
         )
+        return paper.with_notices(notices)

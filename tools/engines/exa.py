@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.reading.policy import Policy
 from ..engine import Found
 from ._api import ApiEngine, ApiRequest, day_of, sent_domains, text_of
 
@@ -25,10 +26,11 @@ class Exa(ApiEngine):
             "numResults": count,
             "contents": {"highlights": True},
         }
-        allowed = sent_domains("domains_allow", context.domains_allow, _MOST_DOMAINS)
+        policy = Policy(context)
+        allowed = sent_domains(policy.allowed, _MOST_DOMAINS)
         if allowed:
             body["includeDomains"] = allowed
-        denied = sent_domains("domains_deny", context.domains_deny, _MOST_DOMAINS)
+        denied = sent_domains(policy.denied, _MOST_DOMAINS)
         if denied:
             body["excludeDomains"] = denied
         if context.published_after:

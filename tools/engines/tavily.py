@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from ...core.settings.answer_bytes import ENCODING, AnswerTooLarge, limit_answer
-from ...core.settings.network import CONNECT_SHARE
-from ..engine import ANSWER_BYTES, EngineFailed, Found
-from ..reported import reported_in
+from ...core.reading.policy import Policy
+from ...core.settings.network import CONNECT_SHARE, ENCODING, AnswerTooLarge, limit_answer
+from ..engine import ANSWER_BYTES, EngineFailed, Found, Reported
 from ._api import (
     USER_AGENT,
     ApiEngine,
@@ -44,7 +43,7 @@ class Tavily(ApiEngine):
             answer = await self._answer(http, query, count)
         results = answer["results"][:_MOST_RESULTS]
         found = [self.found(result) for result in results if isinstance(result, dict)]
-        return self._with_faults(found, reported_in(answer, self.results_at))
+        return self._with_faults(found, Reported.of(answer, self.results_at))
 
     async def _answer(self, http: httpx.AsyncClient, query: str, count: int) -> dict[str, Any]:
         import httpx
@@ -52,12 +51,13 @@ class Tavily(ApiEngine):
         from tavily.errors import TimeoutError as TavilyTimeout
 
         context = self.context
+        policy = Policy(context)
         try:
             answer: dict[str, Any] = await AsyncTavilyClient(self.key, client=http).search(
                 query,
                 max_results=min(count, _MOST_RESULTS),
-                include_domains=sent_domains("domains_allow", context.domains_allow, _MOST_ALLOWED),
-                exclude_domains=sent_domains("domains_deny", context.domains_deny, _MOST_DENIED),
+                include_domains=sent_domains(policy.allowed, _MOST_ALLOWED),
+                exclude_domains=sent_domains(policy.denied, _MOST_DENIED),
                 start_date=context.published_after and context.published_after.isoformat(),
                 timeout=context.limits.search_seconds,
             )

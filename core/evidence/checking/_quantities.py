@@ -8,8 +8,6 @@ from collections.abc import Callable
 
 from ..text.numbers import (
     Number,
-    general_measure,
-    is_same_measure,
     scales_in,
 )
 from ..text.words import all_month_names, dates_in
@@ -57,9 +55,9 @@ def is_same_quantity(
         return number.is_name and number.name.casefold() == other.name.casefold()
     if _has_other_sign(number, other) or not _is_same_value(number, other, own_context, context):
         return False
-    if not number.measure or is_same_measure(number.measure, other.measure):
+    if not number.measure or number.may_have_measure_of(other):
         return True
-    return not other.measure and is_known(general_measure(number.measure))
+    return not other.measure and is_known(number.general_measure)
 
 
 def _has_other_sign(number: Number, other: Number) -> bool:

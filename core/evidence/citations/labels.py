@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, get_args
 from urllib.parse import urlsplit
 
 from ...records.sources import Origin, Source
-from ..origin import origin_of
 
 _RIGHT_TO_LEFT = {"ar", "fa", "he"}
 _SOURCE_HEADINGS = (
@@ -37,6 +36,18 @@ class Labels:
 
         def __getattr__(self, name: str) -> str: ...
 
+    @classmethod
+    def named(cls, language: str) -> Labels:
+        """Return the labels for a language by its English name ("Brazilian Portuguese").
+
+        Unknown names get the English ones.
+        """
+        known = all_labels()
+        for labels_of_language in known.values():
+            if labels_of_language.name in language:
+                return labels_of_language
+        return known["en"]
+
     def standing(self, source: Source) -> str:
         """Return the label for a source that is retracted, doubted or not in force; otherwise
         empty."""
@@ -57,7 +68,7 @@ class Labels:
         names: dict[Origin, str] = dict(
             zip(get_args(Origin), self.origins.split(", "), strict=False)
         )
-        return names.get(origin_of(source), "")
+        return names.get(source.publisher_kind, "")
 
     def remark(self, source: Source) -> str:
         """Return the standing of a source and how it was read.
@@ -86,18 +97,6 @@ def labels(language_code: str) -> Labels:
     """Return the labels for an ISO 639-1 code, ignoring its region; English for unknown codes."""
     known = all_labels()
     return known.get(_base(language_code), known["en"])
-
-
-def labels_of_named(language: str) -> Labels:
-    """Return the labels for a language by its English name ("Brazilian Portuguese").
-
-    Unknown names get the English ones.
-    """
-    known = all_labels()
-    for labels_of_language in known.values():
-        if labels_of_language.name in language:
-            return labels_of_language
-    return known["en"]
 
 
 @cache

@@ -9,7 +9,6 @@ from itertools import chain
 from ...records.plan import Fact, Learning, Observation
 from ...records.research import Finding
 from ...records.sources import Source
-from ..origin import web_host
 from ..text.sentences import sentences_of
 from ..text.similarity import components, grouped, interleave, is_same_statement
 from ..text.words import tokens
@@ -128,8 +127,7 @@ def confidence(
         texts.append(learning.text)
         source = sources.get(learning.source)
         if source:
-            host = web_host(source.key) if source.kind == "web" else ""
-            independent.add(host or source.key)
+            independent.add(source.host or source.key)
     agreement = 1 - 0.5 ** len(independent)
     coverage = completeness
     if coverage is None:

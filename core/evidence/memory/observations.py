@@ -10,7 +10,6 @@ from ....state import ResearchState
 from ...records.plan import FINAL_CHECK, Element, Learning, Observation, ObservationKind
 from ...records.report import Report
 from ...records.sources import Dispute, DisputeSubject, Source
-from ..origin import origin_of
 from ..text.sentences import sentences_of
 from ..text.similarity import components, distinct, grouped, is_same_statement, normalised
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
@@ -203,7 +202,7 @@ def _with_sources(dispute: Dispute, sources: tuple[Source, Source]) -> Dispute:
         update={
             "sources": (first.key, second.key),
             "dates": (first.time, second.time),
-            "origins": (origin_of(first), origin_of(second)),
+            "origins": (first.publisher_kind, second.publisher_kind),
         }
     )
 

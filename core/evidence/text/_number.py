@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ._number_tables import CURRENCY_NAMES
+from ._number_tables import CURRENCY_NAMES, general_measure
 from .words import may_be_year
 
 ABOUT = 0.12
@@ -74,6 +74,18 @@ class Number(NamedTuple):
     def currency(self) -> str:
         """Its currency; empty if its unit is none."""
         return self.measure if self.measure in CURRENCY_NAMES else ""
+
+    @property
+    def general_measure(self) -> str:
+        """The sign or word that several currencies share, such as "$" for Australian dollars;
+        another unit of measure as it is."""
+        return general_measure(self.measure)
+
+    def may_have_measure_of(self, other: Number) -> bool:
+        """Whether its unit of measure or currency and that of another number may be the same."""
+        if self.measure == other.measure:
+            return True
+        return self.measure == other.general_measure or other.measure == self.general_measure
 
     @property
     def readings(self) -> tuple[float, ...]:

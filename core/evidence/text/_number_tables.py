@@ -133,6 +133,12 @@ MINUS = _before("minus_words")
 PLUS = _before("plus_words")
 
 
+def general_measure(measure: str) -> str:
+    """Return the sign or word that several currencies share, such as "$" for Australian dollars;
+    other units of measure as they are."""
+    return SHARED_CURRENCIES.get(measure, measure)
+
+
 def uniform_numbers(text: str) -> str:
     """Return a text of the same length with ASCII digits and one sign each for minus, quotation
     marks and spaces."""

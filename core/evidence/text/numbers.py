@@ -19,9 +19,9 @@ from ._number_tables import (
     MEASURES,
     PLAIN_WORD,
     SCALES,
-    SHARED_CURRENCIES,
     UNIFORM_SIGNS,
     entry_at,
+    general_measure,
     uniform_numbers,
 )
 from ._numbers_in_digits import figures_of, numbers_in_digits
@@ -32,8 +32,6 @@ __all__ = [
     "UNIFORM_SIGNS",
     "Number",
     "fractions_in",
-    "general_measure",
-    "is_same_measure",
     "measures_alone_in",
     "measures_in",
     "numbers_in",
@@ -111,21 +109,8 @@ def measures_alone_in(text: str) -> frozenset[str]:
         if not is_short and word not in AMBIGUOUS_MEASURES:
             measures.add(general_measure(name))
     for number in _all_in(text):
-        measures.discard(general_measure(number.measure))
+        measures.discard(number.general_measure)
     return frozenset(measures)
-
-
-def general_measure(measure: str) -> str:
-    """Return the sign or word that several currencies share, such as "$" for Australian dollars;
-    other units of measure as they are."""
-    return SHARED_CURRENCIES.get(measure, measure)
-
-
-def is_same_measure(measure: str, other: str) -> bool:
-    """Whether two units of measure or currencies may be the same."""
-    if measure == other:
-        return True
-    return measure == general_measure(other) or other == general_measure(measure)
 
 
 def scales_in(text: str) -> frozenset[float]:

@@ -235,6 +235,18 @@ def without_repeated(items: Iterable[Item], text_of: Callable[[Item], str]) -> l
     return [item for item, _ in kept]
 
 
+class LoopWatch:
+    """Notices that a text that arrives in parts has come to repeat itself endlessly."""
+
+    def __init__(self) -> None:
+        self._tail = ""
+
+    def repeats(self, part: str) -> bool:
+        """Whether the text ends in a loop (see `loop_start`) after this further part."""
+        self._tail = (self._tail + part)[-SHORTEST_LOOP:]
+        return loop_start(self._tail) is not None
+
+
 def without_loop(text: str) -> str:
     """Return the text without the repetitions of a loop at its end (see `loop_start`)."""
     return text[: loop_start(text.rstrip())].rstrip()

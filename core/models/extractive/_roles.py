@@ -15,7 +15,7 @@ from itertools import chain, groupby
 from typing import Any, NamedTuple, TypeAlias
 
 from ...dialogue.conversation import QUERY_CHARACTERS
-from ...evidence.citations.labels import Labels, labels_of_named
+from ...evidence.citations.labels import Labels
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, dates_in, tokens
 from ...records import tool_names
 from ..request import Facts, ShownDocument, TaskFinding
@@ -259,7 +259,7 @@ def answer_to(part: Part, documents: Sequence[ShownDocument]) -> list[QuotableUn
 
 def write_finding(facts: Facts) -> str:
     """Return the quotes that answer the task; if nothing was found, a note that names it."""
-    labels = labels_of_named(facts.language)
+    labels = Labels.named(facts.language)
     part = parse_task(facts.task)
     quotes = laid_out(answer_to(part, facts.documents), labels.source)
     return quotes or _nothing_on([part.text], labels)
@@ -270,7 +270,7 @@ def write_report(facts: Facts) -> str:
 
     A quote is shown once, unless a part would be left without one.
     """
-    labels = labels_of_named(facts.language)
+    labels = Labels.named(facts.language)
     findings = list(facts.findings)
     if facts.documents:
         findings.clear()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from lxml import etree
 
-from .tagged import put_before
+from ._tagged import put_before
 
 _WORDS = re.compile(r"\s*[\[(]*(?P<label>\d{1,3}|[a-z]|[ivxlc]{1,6}|[*†‡§¶#]{1,3})[\])]*\s*", re.I)
 _BACK = re.compile(r"\s*(?:[\[(]*(?:\d{1,3}|[a-z])[\])]*|[↩↑⏎↵^\ufe0e\s]{1,4})\s*", re.I)

@@ -25,8 +25,8 @@ from ._office import local_name, open_archive, open_office, read_xml
 from ._page_text import tree_text, write_links
 from ._parse_text import first_heading
 from ._symbols import symbol_at, with_symbols
+from ._tagged import Shift, put_before, resolve_tags
 from .records import Extract
-from .tagged import Shift, put_before, resolve_tags
 
 _NAMES = {
     "p": "p",

@@ -18,9 +18,9 @@ from ._dating import statements
 from ._note_links import write_notes
 from ._page_text import tree_text, write_links
 from ._raised import END, FORMULA, resolve_raised
+from ._tagged import CLOSED_TAG, NOT_XML, enclose, resolve_tags
 from .decode import clean_text, decode
 from .records import Extract, PageLink, Sign, Unreadable
-from .tagged import CLOSED_TAG, NOT_XML, enclose, resolve_tags
 
 if TYPE_CHECKING:
     from ...records.sources import Origin

@@ -21,8 +21,8 @@ from ._opendocument_numbering import OpenDocumentNumbering, attributes_of
 from ._page_text import MARKER, tree_text
 from ._parse_text import first_heading, informative_title, iso_date
 from ._raised import END, FORMULA
+from ._tagged import Shift, enclose, put_before, resolve_tags
 from .records import Extract
-from .tagged import Shift, enclose, put_before, resolve_tags
 
 if TYPE_CHECKING:
     from zipfile import ZipFile

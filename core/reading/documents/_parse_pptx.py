@@ -21,8 +21,8 @@ from ._office import local_name, open_office
 from ._raised import END, FORMULA
 from ._symbols import is_symbolic, with_symbols
 from ._tables import Cell, cell_text, table_of, tables_of_cells, up_to_limit
+from ._tagged import Shift, run_text
 from .records import Extract
-from .tagged import Shift, run_text
 
 _EMU_PER_LINE = 200_000
 """Shapes whose tops differ by less, in units of PowerPoint, are read from left to right."""

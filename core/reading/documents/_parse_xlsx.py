@@ -22,8 +22,8 @@ from ._number_format import shown_duration, shown_time, shown_value
 from ._office import SMALL_BYTES, open_office, replace_members
 from ._sheet_layout import SheetLayout, read_layout
 from ._tables import Cell, tables_of, tables_of_grid, up_to_limit
+from ._tagged import Shift, run_text
 from .records import Extract
-from .tagged import Shift, run_text
 
 _FORMATTED = re.compile(rb"(<rPr>(?:(?!</rPr>).)*?</rPr>\s*<t[^>]*>)([^<]*)", re.DOTALL)
 """Matches a run of letters with formatting of its own."""

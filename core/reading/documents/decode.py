@@ -1,4 +1,4 @@
-"""Decodes bytes in any charset, and removes invisible characters from text."""
+"""Decodes bytes in any charset, and removes invisible characters and tags from text."""
 
 from __future__ import annotations
 
@@ -64,6 +64,25 @@ _LONE_SELECTOR = re.compile(
 )
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _ALL_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_STRING_CHARACTERS = 50_000
+"""Longer strings with tags are cut."""
+_TAG_NAME = r"(?:[A-Za-z][\w.-]*:)?[A-Za-z][\w.-]*"
+_TAG = re.compile(
+    rf"</?{_TAG_NAME}(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=]+))*\s*/?>"
+)
+_ESCAPED_TAG = re.compile(
+    r"&lt;/?(?:(?:jats|mml):\w+|sup|sub|i|b|em|strong|p|br|scp|span)\s*/?&gt;", re.IGNORECASE
+)
+"""Matches the tags that publishers escape by mistake."""
+_INLINE = frozenset(
+    (
+        "a", "b", "bold", "em", "font", "i", "italic", "mark", "monospace", "named-content",
+        "roman", "ruby", "s", "sans-serif", "sc", "scp", "small", "span", "strong", "sub", "sup",
+        "tt", "u", "underline", "del", "strike", "ins", "abbr", "code", "cite", "q", "rb", "rt",
+        "rp", "inline-formula", "tex-math", "xref",
+    )
+)  # fmt: skip
+"""Tags that do not separate words."""
 
 
 def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
@@ -108,6 +127,44 @@ def clean_text(text: str) -> str:
 def without_controls(text: str) -> str:
     """Replace each control character (including line ends) and each lone surrogate with a space."""
     return _ALL_CONTROLS.sub(" ", text)
+
+
+def tagged_text(text: str) -> str:
+    """Return a string with tags and entities, such as a title or abstract, as plain text in one
+    line."""
+    if "<" not in text and "&" not in text:
+        return " ".join(text.split())
+    # Imported late: most processes that decode text see no such string.
+    from html import unescape
+
+    from lxml import html as lxml_html
+
+    from ._raised import footnote_marks, resolve_raised
+    from ._tagged import CLOSED_TAG, NOT_XML, drop_tex, resolve_tags, without_prefix
+
+    source = NOT_XML.sub(" ", text[:_STRING_CHARACTERS])
+    if _ESCAPED_TAG.search(source):
+        source = unescape(source)
+    source = CLOSED_TAG.sub(r"<\1\2></\1>", _without_stray_signs(source))
+    root = lxml_html.fragment_fromstring(source, create_parent="div")
+    drop_tex(root)
+    resolve_tags(root)
+    for element in root.iter():
+        if without_prefix(element) not in _INLINE:
+            element.text = f" {element.text or ''}"
+            element.tail = f" {element.tail or ''}"
+    written = "".join(map(str, root.itertext()))
+    return " ".join(resolve_raised(written, footnote_marks(written)).split())
+
+
+def _without_stray_signs(source: str) -> str:
+    """Escape the signs that begin no tag, as in "p < 0.05"."""
+    escaped = list[str]()
+    position = 0
+    for tag in _TAG.finditer(source):
+        escaped += [source[position : tag.start()].replace("<", "&lt;"), tag[0]]
+        position = tag.end()
+    return "".join([*escaped, source[position:].replace("<", "&lt;")])
 
 
 def _without_bom(data: bytes, declared: str, is_whole: bool) -> str:

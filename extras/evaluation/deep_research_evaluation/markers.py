@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 
 from deep_research import Context, errors
-from deep_research.app.check_file import read_report
+from deep_research.app.check_file import ReportFile
 
 _CODE = re.compile(r"^\s*(`{3,}|~{3,}).*?^\s*\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _MARKER = re.compile(r"(?<!\\)\[(\d+(?:, ?\d+)*)\]")
@@ -36,7 +36,7 @@ async def count_markers(paths: Sequence[Path]) -> list[Counted]:
     counted = list[Counted]()
     for name, data in _reports(paths):
         try:
-            report = await read_report(data, name, Context(models="extractive"))
+            report = await ReportFile.read(data, name, Context(models="extractive"))
         except errors.ReportUnreadable as error:
             raise click.UsageError(str(error)) from error
         unknown = {marker.number for marker in report.not_understood}

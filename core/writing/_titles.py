@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .markers import code_lines
+from ..evidence.citations.markers import code_lines
 
 _TITLE = re.compile(
     r"\s*^ {0,3}(?:#[ \t]+(?P<words>\S.*?)[ \t]*#*|(?P<underlined>[^\s#>|*+-].*)\n {0,3}=+)[ \t]*$",

@@ -16,9 +16,6 @@ from functools import cache, lru_cache
 from heapq import nlargest
 from typing import Any, NamedTuple
 
-from langchain_core.messages import AnyMessage
-
-from ..core.dialogue.conversation import Conversation
 from ..core.evidence.text.words import (
     POSSESSIVE,
     STOP_WORDS,
@@ -34,13 +31,10 @@ from ..core.records.research import Run
 from ..core.records.sources import DOCUMENT_SCHEME
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
-from ._addresses import Addresses
 from .engine import RETRIEVED
 from .results import read_results
 from .tool import Outcome
 
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
-_TRAILING = ".,;:!?*_…"
 _EVERYDAY = 6000
 """Number of most common words that `everyday_words` returns."""
 _PRIVATE = (DOCUMENT_SCHEME, RETRIEVED)
@@ -72,30 +66,11 @@ async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str
     return {SHOWN_RESULTS: note}
 
 
-def addresses_in(text: str) -> list[str]:
-    """Return the distinct web addresses in a text, without trailing punctuation."""
-    addresses: dict[str, None] = {}
-    for address in _ADDRESS.findall(text):
-        # A closing bracket belongs to the address if its opening bracket does, as in names of
-        # encyclopedia articles.
-        while address[-1] in _TRAILING or (
-            address[-1] == ")" and address.count(")") > address.count("(")
-        ):
-            address = address[:-1]
-        addresses[address] = None
-    return list(addresses)
-
-
-async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> None:
-    """Allow the user's words in queries, and the addresses among them to be opened.
+async def note_said(pages: Pages, texts: Sequence[str], run: Run) -> None:
+    """Allow the user's words in queries: those of `texts`, the user's messages.
 
     The words of the list of documents that models are shown are recorded as private.
     """
-    texts = Conversation(messages).texts_of_user
-    addresses: list[str] = []
-    for text in texts:
-        addresses += addresses_in(text)
-    await Addresses(pages, run.id).allow(addresses)
     async with pages.lock(_SAID):
         before = await pages.read_note(_SAID) or {}
         said = dict.fromkeys([*before.get("said", []), *texts, run.date])

@@ -1,18 +1,17 @@
 """Resolves what tags say about the text in them: raised, lowered, struck out, ruby, formulas.
 
 All formats go through here. Parsers of office documents rename elements to those of HTML and MathML
-first; slides and sheets mark their runs of letters; search engines hand over strings with tags.
+first; slides and sheets mark their runs of letters; see `decode.tagged_text` for strings with tags.
 """
 
 from __future__ import annotations
 
-import html
 import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Literal
 
 from ._formulas import MATHML, formula_text
-from ._raised import END, FORMULA, LOWERED, NOTE, RAISED, footnote_marks, resolve_raised
+from ._raised import END, FORMULA, LOWERED, NOTE, RAISED
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -36,25 +35,6 @@ _NOTE_NAMES = re.compile(
     r"(?:^|[\s-])(?:reference|noteref|foot-?note\w*|fn|end-?note\w*)(?=$|[\s-])", re.IGNORECASE
 )
 _NOTE_WORDS = re.compile(r"\s*[\[(]?(?:\d{1,3}|[a-z]|[*†‡§]{1,3})[\])]?\s*")
-_STRING_CHARACTERS = 50_000
-"""Longer strings with tags are cut."""
-_TAG_NAME = r"(?:[A-Za-z][\w.-]*:)?[A-Za-z][\w.-]*"
-_TAG = re.compile(
-    rf"</?{_TAG_NAME}(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=]+))*\s*/?>"
-)
-_ESCAPED_TAG = re.compile(
-    r"&lt;/?(?:(?:jats|mml):\w+|sup|sub|i|b|em|strong|p|br|scp|span)\s*/?&gt;", re.IGNORECASE
-)
-"""Matches the tags that publishers escape by mistake."""
-_INLINE = frozenset(
-    (
-        "a", "b", "bold", "em", "font", "i", "italic", "mark", "monospace", "named-content",
-        "roman", "ruby", "s", "sans-serif", "sc", "scp", "small", "span", "strong", "sub", "sup",
-        "tt", "u", "underline", "del", "strike", "ins", "abbr", "code", "cite", "q", "rb", "rt",
-        "rp", "inline-formula", "tex-math", "xref",
-    )
-)  # fmt: skip
-"""Tags that do not separate words."""
 
 
 def resolve_tags(root: etree._Element) -> None:
@@ -65,7 +45,7 @@ def resolve_tags(root: etree._Element) -> None:
     `_raised`).
     """
     for element in root.xpath(".//*[contains(name(), ':')]"):
-        name = _without_prefix(element)
+        name = without_prefix(element)
         if name in _PREFIXED:
             element.tag = name
     for element in _struck_elements(root):
@@ -80,27 +60,12 @@ def resolve_tags(root: etree._Element) -> None:
     _mark_raised(root)
 
 
-def tagged_text(text: str) -> str:
-    """Return a string with tags and entities, such as a title or abstract, as plain text in one
-    line."""
-    if "<" not in text and "&" not in text:
-        return " ".join(text.split())
-    from lxml import html as lxml_html
-
-    source = NOT_XML.sub(" ", text[:_STRING_CHARACTERS])
-    if _ESCAPED_TAG.search(source):
-        source = html.unescape(source)
-    source = CLOSED_TAG.sub(r"<\1\2></\1>", _without_stray_signs(source))
-    root = lxml_html.fragment_fromstring(source, create_parent="div")
+def drop_tex(root: etree._Element) -> None:
+    """Remove the formulas in TeX that are also there in MathML."""
     for alternatives in root.xpath(".//*[contains(name(), 'alternatives')]"):
-        _drop_tex(alternatives)
-    resolve_tags(root)
-    for element in root.iter():
-        if _without_prefix(element) not in _INLINE:
-            element.text = f" {element.text or ''}"
-            element.tail = f" {element.tail or ''}"
-    written = "".join(map(str, root.itertext()))
-    return " ".join(resolve_raised(written, footnote_marks(written)).split())
+        parts = {without_prefix(part): part for part in alternatives}
+        if "tex-math" in parts and "math" in parts:
+            parts["tex-math"].clear(keep_tail=True)
 
 
 def run_text(text: str, shift: Shift, *, is_struck: bool) -> str:
@@ -133,24 +98,8 @@ def put_before(element: etree._Element, label: str) -> None:
     element.insert(0, shown)
 
 
-def _without_stray_signs(source: str) -> str:
-    """Escape the signs that begin no tag, as in "p < 0.05"."""
-    escaped = list[str]()
-    position = 0
-    for tag in _TAG.finditer(source):
-        escaped += [source[position : tag.start()].replace("<", "&lt;"), tag[0]]
-        position = tag.end()
-    return "".join([*escaped, source[position:].replace("<", "&lt;")])
-
-
-def _drop_tex(alternatives: etree._Element) -> None:
-    """Remove a formula in TeX that is also there in MathML."""
-    parts = {_without_prefix(part): part for part in alternatives}
-    if "tex-math" in parts and "math" in parts:
-        parts["tex-math"].clear(keep_tail=True)
-
-
-def _without_prefix(element: etree._Element) -> str:
+def without_prefix(element: etree._Element) -> str:
+    """Return the name of an element without its prefix, as in `mml:math`."""
     return str(element.tag).rpartition(":")[2]
 
 

@@ -22,17 +22,17 @@ from mcp.types import CallToolResult, ContentBlock, TextContent, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import override
 
-from ...core.dialogue.conversation import QUERY_CHARACTERS, check_query, safe_text
-from ...core.errors import DeepResearchError, NoSearchTool, UnknownSetting, failure_of
-from ...core.library.library import Library
-from ...core.records.research import Depth, Strategy
-from ...core.records.sources import Source
-from ...core.settings.context import Context
-from ...core.settings.server_settings import SharedDocuments
-from ..as_tool import CitedSource, cited_sources
-from ..check_file import MOST_CHARACTERS, MOST_STATEMENTS, CheckedFile, StatementOutcome
-from ..progress import PlainLines
-from ..runs import RunBook, StoredRun
+from ..core.dialogue.conversation import QUERY_CHARACTERS, check_query, safe_text
+from ..core.errors import DeepResearchError, NoSearchTool, UnknownSetting, failure_of
+from ..core.library.library import Library
+from ..core.records.research import Depth, Strategy
+from ..core.records.sources import Source
+from ..core.settings.context import Context
+from ..core.settings.server_settings import SharedDocuments
+from ._progress import PlainLines
+from .as_tool import CitedSource, cited_sources
+from .check_file import MOST_CHARACTERS, MOST_STATEMENTS, CheckedFile, StatementOutcome
+from .runs import RunBook, StoredRun
 
 Value = TypeVar("Value")
 _SHAPE = ConfigDict(frozen=True, use_attribute_docstrings=True)
@@ -127,14 +127,14 @@ class Runs(Protocol):
         question: str,
         strategy: Strategy | None,
         given: dict[str, Any],
-        view: PlainLines,
+        view: CallProgress,
     ) -> StoredRun:
         """Ask a question on a new thread; return the run when it has ended or waits for an answer.
 
         `given` are the caller's settings; `view` receives the progress.
         """
 
-    async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
+    async def go_on(self, thread: str, words: str, view: CallProgress) -> StoredRun:
         """Send an answer, a follow-up question, or a message to an unfinished run, whose documents
         stay the same.
 

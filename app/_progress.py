@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Iterable, Sequence
@@ -18,7 +17,7 @@ from ..core.models.request import pending_calls
 from ..core.records.research import UsualCost, dollars
 from ..core.settings.context import Clock, SystemClock
 from ._terminal import Output, ReaderGone, print_output, say
-from .words import counted, counts_line, in_words
+from .words import counted, counts_line, usual_cost_words
 
 if TYPE_CHECKING:
     from ..state import ResearchState
@@ -59,20 +58,6 @@ class Costs(NamedTuple):
 def usual_cost_line(cost: UsualCost) -> str:
     """Return what earlier runs cost, as a line to print with a plan."""
     return f"Earlier runs like this one: {usual_cost_words(cost)}"
-
-
-def usual_cost_words(cost: UsualCost) -> str:
-    """Return the median time and tokens of earlier runs: "4 min, 58 000 tokens (median of 5)"."""
-    return (
-        f"{in_words(cost.median_seconds)}, {rounded(cost.median_tokens)} tokens (median of "
-        f"{cost.runs})"
-    )
-
-
-def rounded(count: float) -> str:
-    """Return a number rounded to two significant digits."""
-    magnitude = math.floor(math.log10(max(1, count)))
-    return f"{round(count, 1 - magnitude):,.0f}".replace(",", " ")
 
 
 class ProgressView(ABC):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kit.runs import lab, report_of
 
-from deep_research.core.evidence.citations.titles import split_title
+from deep_research.core.writing._titles import split_title
 
 BODY = "It was lit in 1844. [1]"
 
