@@ -41,6 +41,7 @@ from ..core.settings.context import ROLES, Context
 from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
 from ..core.writing.language import Language, check_language, decide_language, named_language
+from ..core.writing.outlined import check_outline
 from ..state import ResearchState, StateUpdate, channels_reset
 from ..tools.offer import check_tools, load_tools, search_scope
 from ..tools.redaction import note_user
@@ -150,6 +151,7 @@ async def _start(
     await load_models(context)
     warnings = list(check_models(ROLES, context))
     warnings += await asyncio.to_thread(check_language, context.language)
+    warnings += await asyncio.to_thread(check_outline, context)
     language = await decide_language(context.language, messages, entry, state.run)
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)

@@ -24,6 +24,7 @@ from ..core.events.log import Emitter
 from ..core.events.packets import Packet, Placement
 from ..core.evidence.citations.rendering import plain_line
 from ..core.evidence.memory.learned import facts_of
+from ..core.evidence.text.outline import Outline
 from ..core.models.request import Facts, Request
 from ..core.models.resolve import is_extractive, is_small, profile_of, settings_of
 from ..core.records import tool_names
@@ -34,6 +35,7 @@ from ..core.settings.context import Context, Role, Watch
 from ..core.store.pages import Pages
 from ..core.writing.basis import ReportBasis
 from ..core.writing.forms import Filler
+from ..core.writing.outlined import used_outline
 from ..core.writing.report import Delivery
 from ..prompts import render_prompt
 from ..state import ResearcherState, ResearchState, StateUpdate
@@ -142,6 +144,11 @@ class Turn(NodeTurn[CallEvents]):
     def delivery(self) -> Delivery:
         """Delivers the draft or report of the state."""
         return Delivery(self.state, self.context, self.pages)
+
+    @property
+    def outline(self) -> Outline | None:
+        """The outline that the report follows; None if there is none."""
+        return used_outline(self.context, is_quick=self.state.run.is_quick)
 
     @property
     def conversation(self) -> list[AnyMessage]:

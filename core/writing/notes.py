@@ -41,6 +41,7 @@ def report_notes(state: ResearchState) -> list[str]:
     missing = "Still open" if is_graded else "Not found"
     for gap in unanswered(state):
         notes.append(f"{missing}: {gap}")
+    notes += outline_deviations(state)
     not_researched = steps_not_researched(state)
     for part in left_out(state):
         reason = "Not researched" if part in not_researched else "Not in the report"
@@ -106,6 +107,11 @@ def unanswered(state: ResearchState) -> list[str]:
     return missing_of(state.run, state.findings.values(), state.memory.values())
 
 
+def outline_deviations(state: ResearchState) -> list[str]:
+    """Return how the headings of the report differ from the outline, a sentence each."""
+    return list(state.report.outline_deviations) if state.report else []
+
+
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
     """Return the open gaps of a question in order, except tasks that `research_gaps` reports."""
     of_question = [observation for observation in memory if observation.question_id == run.id]
@@ -150,7 +156,7 @@ def open_points(state: ResearchState) -> list[str]:
         return []
     if report.audit:
         return list(report.audit.open_gaps)
-    return [*unanswered(state), *left_out(state)]
+    return [*unanswered(state), *outline_deviations(state), *left_out(state)]
 
 
 def steps_not_researched(state: ResearchState) -> list[str]:

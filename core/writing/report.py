@@ -53,7 +53,14 @@ from ..settings.context import Context
 from ..store.pages import Pages
 from ._continuation import Continuation
 from .examination import Examined
-from .notes import left_out, not_read, parts_left_out, report_notes, unanswered
+from .notes import (
+    left_out,
+    not_read,
+    outline_deviations,
+    parts_left_out,
+    report_notes,
+    unanswered,
+)
 
 
 class ReportEvents(ProseEvents):
@@ -100,12 +107,12 @@ class ReportEvents(ProseEvents):
         self._seam = Continuation(self.draft)
 
     def begin_section(self, heading: str) -> None:
-        """Begin a section; its heading is shown with its first words."""
+        """Begin a section; its heading, as Markdown, is shown with its first words."""
         gap = ""
         if self.raw:
             line_breaks = len(self.raw) - len(self.raw.rstrip("\n"))
             gap = "\n" * max(0, 2 - line_breaks)
-        self._heading = f"{gap}## {heading}\n\n"
+        self._heading = f"{gap}{heading}\n\n"
         self.draft = self.raw + self._heading
         self._seam = Continuation(self.draft)
 
@@ -353,6 +360,7 @@ def audited_report(
         verdicts=examined.verdicts,
         audit=audit,
         grades=state.draft.grades if state.draft else (),
+        outline_deviations=tuple(outline_deviations(state)),
     )
 
 
@@ -401,7 +409,11 @@ def _audit_of(
         reprints=tuple(groups),
         judge_grade=report.grade,
         disagreements=tuple(ThreadDisputes(state).in_text(report.text)),
-        open_gaps=(*unanswered(state), *parts_left_out(state, report.keys.values())),
+        open_gaps=(
+            *unanswered(state),
+            *outline_deviations(state),
+            *parts_left_out(state, report.keys.values()),
+        ),
         not_read=tuple(not_read(state)),
         model_calls=spent.calls,
         input_tokens=spent.input_tokens,

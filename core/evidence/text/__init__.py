@@ -6,6 +6,7 @@ Public modules:
   (`words.toml`).
 - `numbers`: reads numbers however they are written, with sign, scale and unit.
 - `sentences`: splits Markdown into sections, paragraphs and sentences with their citations.
+- `outline`: reads the outline of a report, and compares a report's headings with it.
 - `similarity`: finds near-duplicates and endless repetition, and groups lists.
 - `language`: detects offline in which language a text is written.
 
