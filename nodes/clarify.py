@@ -85,6 +85,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             own_sources=context.own_sources,
             orientation=orientation,
             documents=run.scope.documents,
+            outline=turn.outline.whole_text if turn.outline else "",
             is_quick=run.is_quick,
             may_look_up=may_look_up,
             may_ask=may_ask,

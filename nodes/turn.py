@@ -148,7 +148,7 @@ class Turn(NodeTurn[CallEvents]):
     @property
     def outline(self) -> Outline | None:
         """The outline that the report follows; None if there is none."""
-        return used_outline(self.context, is_quick=self.state.run.is_quick)
+        return used_outline(self.state.run, self.context)
 
     @property
     def conversation(self) -> list[AnyMessage]:

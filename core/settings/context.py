@@ -314,9 +314,8 @@ class Context(ReadableSettings, EnvironmentSettings):
     instructions: str = Field(default="", title="House rules")
     """Instructions for the plan and the report, such as tone, length and audience."""
     outline: str = Field(default="", title="Outline")
-    """Sections of the report, in Markdown: a heading for each, and below it what belongs there,
-    with its number of words if you like. A quick answer has no sections; without a language model
-    it is not used."""
+    """Sections of the report, in Markdown: a heading such as `## Risks` for each, and below it what
+    belongs there, with its number of words if you like."""
     language: str = Field(default="", title="Language")
     """Language of the plan and the report: a name or code (`German`, `Deutsch`, `de`), or a
     description such as `plain English for children`; empty: the language of the question."""

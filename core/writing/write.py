@@ -401,7 +401,11 @@ class TextWriter:
         requirements = ""
         if state.plan:
             plan = plan or PlanText.read(state.plan.text).steps
-            requirements = "\n".join(f"- {words}" for words in state.plan.requirements)
+            asked = list(state.plan.requirements)
+            if self._outline:
+                # The system message has its sections.
+                asked = [words for words in asked if words not in self._outline.requirements]
+            requirements = "\n".join(f"- {words}" for words in asked)
         summary = state.brief.summary
         if summary.strip() == run.question:
             summary = ""

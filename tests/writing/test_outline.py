@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.commands import Desk
 from kit.models import ScriptedChatModel, by_figures, call, calls
 from kit.planned import finished, plan, step
 from kit.runs import Lab, lab
@@ -17,6 +18,8 @@ from langchain_core.language_models import ModelProfile
 
 from deep_research.core.errors import UnknownSetting
 from deep_research.core.evidence.text.outline import Outline
+from deep_research.core.settings import server_settings
+from deep_research.core.settings.server_settings import UserSettings
 from deep_research.state import ResearchState
 
 LIT = "It was lit in 1844. [1]"
@@ -251,6 +254,33 @@ async def test_a_run_that_cannot_follow_the_outline_says_so(
     state = await run.ask()
     assert said in notes(state)
     assert state.report and state.report.outline_deviations == ()
+
+
+async def test_a_stopped_run_goes_on_with_the_outline_that_it_began_with(tmp_path: Path) -> None:
+    run = outlined(tmp_path, MARKET_NOTE.outline, [MARKET_NOTE.kept], verify="off")
+    await run.ask(before="write_report")
+    run.settings["outline"] = REVIEW.outline
+    state = await run.ask(None)
+    assert "## Market\n" in run.calls("writer")[0].text
+    assert state.report and state.report.outline_deviations == ()
+
+
+def test_an_outline_holds_for_one_question_of_a_thread(desk: Desk) -> None:
+    outline = desk.folder / "outline.md"
+    outline.write_text(MARKET_NOTE.outline, "utf-8")
+    usual = ["--docs", str(desk.docs), "--model", "extractive", "--thread", "light"]
+    first = desk.call("ask", "When was the Skerry Light lit?", "--outline", str(outline), *usual)
+    assert "The outline was not used: without a language model" in first.out
+    second = desk.call("ask", "Who kept the Skerry Light?", *usual)
+    assert second.code == 0 and "The outline was not used" not in second.out
+
+
+def test_the_outline_of_a_user_replaces_that_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    server_settings._operator.cache_clear()
+    monkeypatch.setenv("DEEP_RESEARCH_OUTLINE", BRIEF.outline)
+    assert UserSettings().context_of("").outline == BRIEF.outline
+    assert UserSettings(outline=REVIEW.outline).context_of("").outline == REVIEW.outline
+    server_settings._operator.cache_clear()
 
 
 @pytest.mark.parametrize(
