@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ...errors import UnknownSetting
 from ...records.report import word_count
 from ..citations.labels import source_headings
+from ..citations.titles import without_markup
 from .sentences import Section, sections_of
 
 _MOST_CHARACTERS = 20_000
@@ -24,11 +25,9 @@ _ITEM_CHARACTERS = 600
 _HINT = "write a heading such as `## Risks` for each section, and below it what belongs there"
 _LEVEL = re.compile(r"\s{0,3}(#{1,6})\s")
 _HEADING_LINE = re.compile(r"\s*#{1,6}\s[^\n]*")
-_MARKUP = re.compile(r"\*\*?|__|`|\s*\[\d+(?:[,;-]\s?\d+)*\]|\\(?=\W|_)")
-"""Emphasis, citations and escapes in a heading."""
 
 
-class Heading(NamedTuple):
+class HeadedSection(NamedTuple):
     """A heading, and the text below it up to the next one."""
 
     level: int
@@ -46,7 +45,7 @@ class Heading(NamedTuple):
     @property
     def name(self) -> str:
         """Its words in the form in which they are compared."""
-        plain = " ".join(_MARKUP.sub("", self.words).split())
+        plain = " ".join(without_markup(self.words).split())
         return plain.rstrip(" .:").casefold()
 
     @property
@@ -62,7 +61,7 @@ class Outline(NamedTuple):
     """Title of the report, or its kind; empty if the outline has none."""
     note: str
     """What it says above its first section, such as the report's length; may be empty."""
-    sections: tuple[Heading, ...]
+    sections: tuple[HeadedSection, ...]
     """Its headings in order, with what belongs below them; the highest have level 2."""
 
     @classmethod
@@ -96,7 +95,7 @@ class Outline(NamedTuple):
             if not heading.name:
                 raise UnknownSetting(f"outline: one of its headings has no words; {_HINT}.")
         shift = _TOP_LEVEL - min(heading.level for heading in headings)
-        sections = list[Heading]()
+        sections = list[HeadedSection]()
         for heading in headings:
             level = min(heading.level + shift, _DEEPEST_LEVEL)
             sections.append(heading._replace(level=level))
@@ -119,7 +118,7 @@ class Outline(NamedTuple):
     def requirements(self) -> list[str]:
         """A checklist item for each section, except those that only hold others."""
         items = list[str]()
-        above = list[Heading]()
+        above = list[HeadedSection]()
         for index, section in enumerate(self.sections):
             above = [heading for heading in above if heading.level < section.level]
             above.append(section)
@@ -144,16 +143,16 @@ class Outline(NamedTuple):
         """
         _, headings = _without_title(_headings(sections_of(report)))
         wanted = Counter(section.name for section in self.sections)
-        found = list[Heading]()
-        surplus = list[Heading]()
+        found = list[HeadedSection]()
+        surplus = list[HeadedSection]()
         for heading in headings:
             if wanted[heading.name]:
                 wanted[heading.name] -= 1
                 found.append(heading)
             else:
                 surplus.append(heading)
-        kept = list[Heading]()
-        missing = list[Heading]()
+        kept = list[HeadedSection]()
+        missing = list[HeadedSection]()
         left = Counter(heading.name for heading in found)
         for section in self.sections:
             if left[section.name]:
@@ -175,7 +174,9 @@ class Outline(NamedTuple):
         return sentences
 
 
-def _misplaced(kept: Sequence[Heading], found: Sequence[Heading], shift: int) -> list[str]:
+def _misplaced(
+    kept: Sequence[HeadedSection], found: Sequence[HeadedSection], shift: int
+) -> list[str]:
     """Return a sentence for the first section that stands in another order, or else one for each on
     another level.
 
@@ -195,7 +196,7 @@ def _misplaced(kept: Sequence[Heading], found: Sequence[Heading], shift: int) ->
     return sentences
 
 
-def _empty(headings: Sequence[Heading], found: Iterable[Heading]) -> list[str]:
+def _empty(headings: Sequence[HeadedSection], found: Iterable[HeadedSection]) -> list[str]:
     """Return a sentence for each section of the outline with no words below it."""
     sentences = list[str]()
     found = list(found)
@@ -205,7 +206,7 @@ def _empty(headings: Sequence[Heading], found: Iterable[Heading]) -> list[str]:
     return sentences
 
 
-def _has_sections(headings: Sequence[Heading], index: int) -> bool:
+def _has_sections(headings: Sequence[HeadedSection], index: int) -> bool:
     """Whether the heading at this index has others below it."""
     following = headings[index + 1 : index + 2]
     return bool(following) and following[0].level > headings[index].level
@@ -217,13 +218,13 @@ def section_lengths(report: str) -> list[str]:
     return [f"{heading.words}: {word_count(heading.body)}" for heading in headings]
 
 
-def _headings(sections: Iterable[Section]) -> list[Heading]:
+def _headings(sections: Iterable[Section]) -> list[HeadedSection]:
     """Return the headings of the sections of a text."""
-    headings = list[Heading]()
+    headings = list[HeadedSection]()
     for section in sections:
         mark = _LEVEL.match(section.text)
         if mark:
-            headings.append(Heading(len(mark[1]), section.heading, _body(section)))
+            headings.append(HeadedSection(len(mark[1]), section.heading, _body(section)))
     return headings
 
 
@@ -232,7 +233,7 @@ def _body(section: Section) -> str:
     return _HEADING_LINE.sub("", section.text, count=1).strip()
 
 
-def _without_title(headings: list[Heading]) -> tuple[str, list[Heading]]:
+def _without_title(headings: list[HeadedSection]) -> tuple[str, list[HeadedSection]]:
     """Return the title among the headings of a text, and the others.
 
     The title is a first heading that is the only one on level 1 and has others below it; empty if
