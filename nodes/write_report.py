@@ -37,7 +37,8 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
                 f"The writer's model wrote no report.{why} The findings are kept: resume the run."
             )
         written = await writer.cited(turn.pages)
-        if not cut and not turn.limit:
+        is_used_up = "max_tokens" in turn.limit or "max_usd" in turn.limit
+        if not cut and not is_used_up:
             written = await writer.in_outline(written)
         # Inside `paid`: if an answer cannot become a draft, a resumed run must not replay it.
         withheld = mark_withheld(state.findings, writer.refused)

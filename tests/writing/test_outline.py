@@ -216,6 +216,22 @@ async def test_a_report_that_keeps_its_outline_costs_no_further_call(tmp_path: P
     assert state.run.status == "completed"
 
 
+async def test_a_run_without_tokens_left_is_not_asked_for_a_second_version(tmp_path: Path) -> None:
+    limits = {"max_tokens": 3_000}
+    run = outlined(tmp_path, MARKET_NOTE.outline, [MARKET_NOTE.deviating], limits=limits)
+    state = await run.ask()
+    assert state.report and state.report.outline_deviations == MARKET_NOTE.said
+    assert "max_tokens" in notes(state)
+
+
+async def test_a_question_with_an_outline_is_never_answered_quickly(tmp_path: Path) -> None:
+    run = outlined(tmp_path, REVIEW.outline, [REVIEW.kept], depth="auto", verify="off")
+    state = await run.ask()
+    [asked] = run.calls("clarifier")
+    assert asked.tools == ("generate_plan",) and "do not ask for it" in asked.text
+    assert state.report and not state.run.is_quick
+
+
 async def test_a_plan_that_is_edited_keeps_the_sections_in_its_checklist(tmp_path: Path) -> None:
     many = "\n".join(f"## Part {number}\nWords on it." for number in range(30))
     text = "\n\n".join(f"## Part {number}\n\n{LIT}" for number in range(30))
