@@ -157,7 +157,7 @@ async def test_a_writer_that_deviates_once_keeps_the_outline_in_the_end(
     assert run.all_used()
 
 
-@pytest.mark.parametrize("name", ["market note", "review"])
+@pytest.mark.parametrize("name", TEMPLATES)
 async def test_a_planned_report_keeps_the_outline_too(tmp_path: Path, name: str) -> None:
     template = TEMPLATES[name]
     drafts = [template.deviating, template.kept]
