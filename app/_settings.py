@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..core.errors import DeepResearchError, UnknownSetting, UnknownThread
 from ..core.settings.context import Context
 from ..core.store.location import RunsLocation, thread_id
+from ..core.writing.outline import Outline
 
 _SETTINGS = {
     "model": "models",
@@ -30,6 +31,7 @@ def settings_from_options(
     *,
     docs: tuple[str, ...] = (),
     attach: tuple[str, ...] = (),
+    outline: str | None = None,
     no_web: bool = False,
     no_trace: bool = False,
     no_open_copies: bool = False,
@@ -42,9 +44,10 @@ def settings_from_options(
     `options` are the options whose values need no conversion; options that were not given are left
     out.
     """
-    if "" in (*docs, *attach) or options.get("model") == "":
+    if "" in (*docs, *attach, outline) or options.get("model") == "":
         raise UnknownSetting(
-            "--docs, --attach and --model need a name, but one is empty; is a shell variable unset?"
+            "--docs, --attach, --outline and --model need a name, but one is empty; is a shell "
+            "variable unset?"
         )
     folders = [_expanded(path) for path in docs]
     files = [_expanded(path) for path in attach]
@@ -60,6 +63,8 @@ def settings_from_options(
     if docs or attach:
         # Absolute, since a run may be resumed from another folder.
         given["docs"] = tuple(path.absolute() for path in (*folders, *files))
+    if outline is not None:
+        given["outline"] = _outline_of(_expanded(outline))
     if no_web and engine:
         raise UnknownSetting("--no-web and --engine cannot be combined.")
     if no_web or engine:
@@ -85,6 +90,19 @@ def _expanded(path: str) -> Path:
         raise UnknownSetting(
             f"{path!r}: unknown user in the path; write the path in full."
         ) from error
+
+
+def _outline_of(path: Path) -> str:
+    """Return the outline in a file; raises `UnknownSetting` if it has none."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", "") or "it is not UTF-8"
+        raise UnknownSetting(f"--outline {str(path)!r} cannot be read: {reason}.") from error
+    if not text.strip():
+        raise UnknownSetting(f"--outline {str(path)!r}: the file is empty.")
+    Outline.read(text)
+    return text
 
 
 def data_folder(data_dir: Path | None) -> Path:

@@ -116,6 +116,14 @@ _SETTINGS_OPTIONS = (
         help="Language of the report, as a name or code. Default: the language of the question.",
     ),
     click.option(
+        "--outline",
+        metavar="FILE",
+        help=(
+            "Markdown file with the sections of the report: a heading such as `## Risks` for each, "
+            "and below it what belongs there, with its number of words if you like."
+        ),
+    ),
+    click.option(
         "--verify",
         type=click.Choice(["off", "check", "repair"]),
         help=(

@@ -53,6 +53,8 @@ from .words import counts_line, default_strategy, strategy_of
 _TITLE_CHARACTERS = 100
 """Length to which a question is shortened as the title of its run."""
 _APPROVED = "yes"
+_OF_ONE_QUESTION = frozenset({"clarify", "outline"})
+"""Settings that a follow-up does not take over from the question before."""
 _REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
 
 
@@ -287,8 +289,9 @@ class RunBook(NamedTuple):
             graph = self.graph(stored_strategy or strategy or default_strategy())
             snapshot = await _snapshot(graph, thread)
             choices = await self._notes(thread).choices(given)
-            if "clarify" not in given and not _is_unfinished(snapshot):
-                choices.pop("clarify", None)
+            if not _is_unfinished(snapshot):
+                for name in _OF_ONE_QUESTION - given.keys():
+                    choices.pop(name, None)
             context = self._context(choices)
             check_question(words, context.limits.question_characters)
             check_tools(context)

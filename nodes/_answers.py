@@ -13,7 +13,7 @@ from langgraph.types import interrupt
 
 from ..core.accounts.ledger import FinishedRuns
 from ..core.dialogue.conversation import check_question, marked, safe_text
-from ..core.dialogue.plan_text import PlanText
+from ..core.dialogue.plan_text import MOST_REQUIREMENTS, PlanText
 from ..core.errors import QuestionRefused
 from ..core.events.blocks import PlanPackets
 from ..core.events.packets import OverallStop
@@ -124,8 +124,11 @@ def reviewed(plan: Plan, answer: UserDecision, max_steps: int) -> Plan:
     is_words = answer.decision == "respond"
     given = PlanText.read(answer.text)
     if answer.decision == "edit" or (is_words and _is_numbered_list(given.steps)):
-        edited = given.completed_from(PlanText.read(plan.text))
-        return edited.plan(max_steps).model_copy(update={"review": "approved"})
+        completed = given.completed_from(PlanText.read(plan.text))
+        # A checklist with the sections of an outline may be longer than that of a request.
+        max_requirements = max(MOST_REQUIREMENTS, len(plan.requirements))
+        edited = completed.plan(max_steps, max_requirements)
+        return edited.model_copy(update={"review": "approved"})
     if answer.decision == "approve" or (is_words and is_approval(answer.text)):
         return plan.model_copy(update={"review": "approved"})
     return plan.model_copy(update={"review": "rejected", "comment": answer.text})

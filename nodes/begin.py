@@ -41,6 +41,7 @@ from ..core.settings.context import ROLES, Context
 from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
 from ..core.writing.language import Language, check_language, decide_language, named_language
+from ..core.writing.outline import check_outline
 from ..state import ResearchState, StateUpdate, channels_reset
 from ..tools.offer import check_tools, load_tools, note_user, search_scope
 from ..tools.run_engines import choose_engines
@@ -149,6 +150,7 @@ async def _start(
     await load_models(context)
     warnings = list(check_models(ROLES, context))
     warnings += await asyncio.to_thread(check_language, context.language)
+    warnings += await asyncio.to_thread(check_outline, context)
     language = await decide_language(context.language, messages, entry, state.run)
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
@@ -187,6 +189,7 @@ async def _start(
         version=await asyncio.to_thread(code_version),
         strategy=strategy,
         entry=entry,
+        outline=context.outline.strip(),
         first_title=state.run.first_title or state.title,
         depth=None if context.depth == "standard" else context.depth,
         is_quick=context.depth == "quick",

@@ -10,6 +10,7 @@ from ..core.events.blocks import ReportPackets
 from ..core.records.report import Draft, Grade
 from ..core.records.research import ON_OPEN_REQUIREMENT
 from ..core.writing.forms import Form
+from ..core.writing.outline import section_lengths
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from ._steps import revise_steps
@@ -70,6 +71,7 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
             report=fence(draft.text),
             words=draft.words,
             characters=len(draft.text),
+            sections=_lengths(turn, draft),
             knowledge=turn.basis.known_findings(limits.memory_tokens),
             requirements=fence("\n".join(lines)),
         )
@@ -97,6 +99,12 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     elif is_researched:
         update |= _as_tasks(turn, update, graded)
     return {**update, "draft": graded}
+
+
+def _lengths(turn: Turn, draft: Draft) -> str:
+    """Return the number of words of each section as fenced text; empty without an outline."""
+    lengths = section_lengths(draft.text) if turn.outline else []
+    return fence("\n".join(lengths)) if lengths else ""
 
 
 def _may_research(turn: Turn) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.messages import HumanMessage, SystemMessage
 from typing_extensions import override
 
-from ..core.dialogue.plan_text import PlanText
+from ..core.dialogue.plan_text import PlanText, with_requirements
 from ..core.errors import NoPlan
 from ..core.events.blocks import PlanPackets
 from ..core.events.packets import Packet, Placement
@@ -24,6 +24,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     turn = await begin_turn(state, runtime)
     context = turn.context
     run = turn.state.run
+    outline = turn.outline
     limits = context.limits
     # At turn 0, so that in clients a new plan replaces the previous one.
     events = PlanEvents(turn.emitter, Placement(turn_index=0))
@@ -34,6 +35,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         language=run.language,
         max_steps=limits.max_plan_steps,
         instructions=context.instructions,
+        outline=outline.whole_text if outline else "",
         documents=run.scope.documents,
         reads_all=run.scope.reads_all,
         has_web=bool(run.scope.engines),
@@ -52,6 +54,10 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
                 "or set another model."
             )
     written = PlanText.read(reply.message.text).plan(limits.max_plan_steps)
+    if outline:
+        longer = with_requirements(written, outline.requirements)
+        events.pass_on(longer.text.removeprefix(written.text))
+        written = longer
     if written.remark:
         events.pass_on(f"\n\n({written.remark})")
     events.emit(PlanPackets(events.placement).end())

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import Field, field_validator
 
-from ..core.dialogue.plan_text import (
-    PlanText,
-    plan_of_steps,
-)
+from ..core.dialogue.plan_text import MOST_REQUIREMENTS, PlanText, plan_of_steps
 from ..core.errors import ModelFailed, NoPlan
 from ..core.events.blocks import PlanPackets
 from ..core.evidence.memory.learned import fitting_learnings
@@ -84,7 +81,10 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         if step.title.strip() or step.task.strip():
             named += 1
     left_out = max(0, named - len(steps))
-    written = plan_of_steps(steps, form.title, form.requirements, left_out)
+    requirements = list(filter(str.strip, form.requirements))[:MOST_REQUIREMENTS]
+    if turn.outline:
+        requirements += turn.outline.requirements
+    written = plan_of_steps(steps, form.title, requirements, left_out)
     packets = PlanPackets(turn.placement)
     turn.emit(packets.start(), packets.piece(written.text), packets.end())
     update = await offer_plan(turn, written)
@@ -155,6 +155,7 @@ async def _ask(turn: Turn) -> MakePlan:
             turn.conversation,
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,
+            outline=turn.outline.whole_text if turn.outline else "",
             assumptions=run.assumptions,
             documents=run.scope.documents,
             reads_all=run.scope.reads_all,

@@ -33,6 +33,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     assert draft is not None
     report = await asyncio.to_thread(unchecked, draft)
     cited = report.sources
+    text = draft.text
     notices = list(run.notices)
     context = turn.context
     # A quick answer has used its two model calls.
@@ -58,10 +59,11 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
                 filler,
                 run.language_code,
                 _calculations(turn),
-                asked=Conversation(state.messages).texts_of_user,
+                asked=_texts_of_user(turn),
             )
             examined = await examination.examine()
             notices += examination.notices
+            text = examined.text
             cited = tuple(examined.keys.values())
             if has_no_calls_left and not is_extractive("writer", context):
                 notices.append(await asyncio.to_thread(examination.looked_up))
@@ -71,6 +73,10 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     notices += asked_notes(asked)
     has_gaps = draft.has_gaps or bool(draft.open_grades)
     has_gaps |= bool(await asyncio.to_thread(ReportNotes(turn.state).parts_left_out, cited))
+    if turn.outline:
+        deviations = tuple(await asyncio.to_thread(turn.outline.deviations, text))
+        report = report.model_copy(update={"outline_deviations": deviations})
+        has_gaps |= bool(deviations)
     status = "completed_with_gaps" if has_gaps else "completed"
     update = turn.update(status=status, notices=tuple(notices))
     spending = {**state.spending, **turn.spending}
@@ -93,6 +99,14 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
 def _citable(draft: Draft, turn: Turn) -> list[str]:
     """Return the keys of the sources that the draft cites, then of the others it could cite."""
     return [*draft.sources, *turn.state.numbers]
+
+
+def _texts_of_user(turn: Turn) -> list[str]:
+    """Return what the user has written: messages, and the outline of the report."""
+    texts = Conversation(turn.state.messages).texts_of_user
+    if turn.outline:
+        texts = [*texts, turn.outline.text]
+    return texts
 
 
 def _calculations(turn: Turn) -> list[str]:

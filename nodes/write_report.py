@@ -24,7 +24,9 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     turn = await begin_turn(state, runtime)
     run = turn.state.run
     events = ReportEvents(turn.state, turn.emitter, turn.placement)
-    writer = TextWriter(turn.basis, turn.context, events, turn.request, await _passages(turn))
+    writer = TextWriter(
+        turn.basis, turn.context, events, turn.request, await _passages(turn), turn.outline
+    )
     async with turn.paid(events):
         cut = await writer.write()
         events.finish()
@@ -34,6 +36,9 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
                 f"The writer's model wrote no report.{why} The findings are kept: resume the run."
             )
         written = await writer.cited(turn.pages)
+        is_used_up = "max_tokens" in turn.limit or "max_usd" in turn.limit
+        if not cut and not is_used_up:
+            written = await writer.in_outline(written)
         # Inside `paid`: if an answer cannot become a draft, a resumed run must not replay it.
         withheld = mark_withheld(state.findings, writer.refused)
         update = turn.update(

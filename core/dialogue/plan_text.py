@@ -16,8 +16,8 @@ from ..records.plan import PlanStep
 from ..records.research import Plan
 
 _TITLE_CHARACTERS = 100
-_MOST_REQUIREMENTS = 20
-"""Maximum items of a checklist."""
+MOST_REQUIREMENTS = 20
+"""Maximum items of a checklist that a model or the user has written."""
 _CHECKLIST = "Checklist"
 """Heading of the checklist if code writes it; models may write it in another language."""
 _HEADING = re.compile(r"^\s*#{1,6}\s+(.+?)[\s#*]*$")
@@ -79,11 +79,11 @@ class PlanText(NamedTuple):
         checklist = self.checklist or earlier.checklist
         return PlanText.read(_joined(title, self.steps, checklist))
 
-    def plan(self, max_steps: int) -> Plan:
+    def plan(self, max_steps: int, max_requirements: int = MOST_REQUIREMENTS) -> Plan:
         """Return the plan: its steps are numbered steps, else bullets, else one step.
 
         The text stays as written, unless it has more than `max_steps` steps: then the rest of them
-        is left out.
+        is left out. The checklist has at most `max_requirements` items.
         """
         text = self.text
         steps = _items(self.steps, _NUMBERED) or _items(self.steps, _BULLET)
@@ -98,7 +98,7 @@ class PlanText(NamedTuple):
             text=text.strip(),
             title=self.title,
             steps=tuple(steps),
-            requirements=tuple(_items(self.checklist, _BULLET)[:_MOST_REQUIREMENTS]),
+            requirements=tuple(_items(self.checklist, _BULLET)[:max_requirements]),
             left_out=left_out,
         )
 
@@ -143,13 +143,12 @@ def plan_of_steps(
     requirements: Sequence[str] = (),
     left_out: int = 0,
 ) -> Plan:
-    """Return the plan of typed steps, at most `_MOST_REQUIREMENTS` requirements of the report, and
-    `left_out` further steps.
+    """Return the plan of typed steps, requirements of the report, and `left_out` further steps.
 
     In its text, each step has a numbered line with its title, then its task and dependencies.
     """
     title = " ".join(title.split())[:_TITLE_CHARACTERS]
-    items = list(filter(str.strip, requirements))[:_MOST_REQUIREMENTS]
+    items = list(filter(str.strip, requirements))
     entries: list[str] = []
     for number, step in enumerate(steps, 1):
         remarks: list[str] = []
@@ -163,8 +162,7 @@ def plan_of_steps(
         entries.append(entry)
     checklist = ""
     if items:
-        listed = [f"- {' '.join(item.split())}" for item in items]
-        checklist = "\n".join([f"## {_CHECKLIST}", "", *listed])
+        checklist = f"## {_CHECKLIST}\n\n{_bullets(items)}"
     return Plan(
         text=_joined(title, "\n".join(entries), checklist),
         title=title,
@@ -172,6 +170,24 @@ def plan_of_steps(
         requirements=tuple(items),
         left_out=left_out,
     )
+
+
+def with_requirements(plan: Plan, added: Sequence[str]) -> Plan:
+    """Return the plan with these items at the end of its text and of its checklist."""
+    heading = "\n"
+    if not PlanText.read(plan.text).checklist:
+        heading = f"\n\n## {_CHECKLIST}\n\n"
+    return plan.model_copy(
+        update={
+            "text": f"{plan.text}{heading}{_bullets(added)}",
+            "requirements": (*plan.requirements, *added),
+        }
+    )
+
+
+def _bullets(items: Sequence[str]) -> str:
+    """Return a list with these items."""
+    return "\n".join(f"- {' '.join(item.split())}" for item in items)
 
 
 def _joined(title: str, steps: str, checklist: str) -> str:

@@ -34,6 +34,15 @@ such as 12 months; `supposed`: the statement supposes it, as in "if only 340 ord
 """
 
 
+def word_count(text: str) -> int:
+    """Return the number of words in a text, including headings and tables but not citations."""
+    count = 0
+    for word in _CITATION.sub("", text).split():
+        if any(map(str.isalnum, word)):
+            count += 1
+    return count
+
+
 class Grade(Record):
     """Whether a report's draft meets a checklist requirement."""
 
@@ -108,11 +117,7 @@ class Draft(CitingText):
     @property
     def words(self) -> int:
         """Its word count, including headings and tables but not citations."""
-        count = 0
-        for word in _CITATION.sub("", self.text).split():
-            if any(map(str.isalnum, word)):
-                count += 1
-        return count
+        return word_count(self.text)
 
     @property
     def open_grades(self) -> list[Grade]:
@@ -309,6 +314,8 @@ class Report(CitingText):
     """Statistics on it and its run; None if not checked."""
     grades: tuple[Grade, ...] = ()
     """Grades of the checklist items, as of the last draft; empty if there is no checklist."""
+    outline_deviations: tuple[str, ...] = ()
+    """How its headings differ from the outline in the settings; one sentence each."""
     house_words: tuple[str, ...] = ()
     """The parts of its text that are the publisher's own words, as they stand there: foreword and
     afterword of the draft."""

@@ -338,6 +338,8 @@ class Run(Record):
     strategy: Strategy = "orchestrated"
     entry: Entry = "question"
     """Kind of the latest message."""
+    outline: str = ""
+    """Outline that its report is to follow, as the user wrote it; empty if there is none."""
     first_title: str = ""
     """Title of the report on the thread's first question; empty for that question itself, or if it
     has no title."""

@@ -158,6 +158,7 @@ class Settings(TypedDict, total=False):
     browser: str
     data_dir: str | Path
     instructions: str
+    outline: str
     language: str
     depth: Depth
     clarify: Literal["ask", "assume", "off"]
@@ -312,6 +313,9 @@ class Context(ReadableSettings, EnvironmentSettings):
     """Folder for runs and document indexes."""
     instructions: str = Field(default="", title="House rules")
     """Instructions for the plan and the report, such as tone, length and audience."""
+    outline: str = Field(default="", title="Outline")
+    """Sections of the report, in Markdown: a heading such as `## Risks` for each, and below it what
+    belongs there, with its number of words if you like."""
     language: str = Field(default="", title="Language")
     """Language of the plan and the report: a name or code (`German`, `Deutsch`, `de`), or a
     description such as `plain English for children`; empty: the language of the question."""

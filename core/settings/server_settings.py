@@ -168,6 +168,9 @@ class UserSettings(ReadableSettings):
     question."""
     instructions: str = Field(default="", title="Report: instructions", max_length=4000)
     """Tone, length and audience of plan and report, after the operator's house rules."""
+    outline: str = Field(default="", title="Report: outline")
+    """Sections of the report, in Markdown: a heading such as `## Risks` for each, and below it what
+    belongs there; empty: the operator's outline, if there is one."""
     verify: Literal["off", "check", "repair"] | None = Field(default=None, title="Report: check")
     """Check each sentence of the report against its sources: `off`, `check` (mark it) or `repair`
     (correct it)."""
@@ -223,6 +226,7 @@ class UserSettings(ReadableSettings):
         update: dict[str, Any] = {
             "language": self.language or operator.language,
             "instructions": "\n".join(filter(None, (operator.instructions, self.instructions))),
+            "outline": self.outline if self.outline.strip() else operator.outline,
             "models": _models(self.models, operator),
             "docs": SharedDocuments(roots).paths(self.docs),
             "engines": _engines(self.engines, operator),

@@ -40,10 +40,15 @@ def split_title(text: str) -> Titled:
     for line, is_code in zip(lines, code_lines(lines), strict=True):
         if _SECTION.match(line) and not is_code:
             return Titled("", text)
-    title = _MARKUP.sub("", heading["words"] or heading["underlined"]).strip()
+    title = without_markup(heading["words"] or heading["underlined"])
     if not title or not body.strip():
         return Titled("", text)
     return Titled(title, body)
+
+
+def without_markup(heading: str) -> str:
+    """Return the words of a heading without emphasis, citations and escapes."""
+    return _MARKUP.sub("", heading).strip()
 
 
 def may_begin_with_title(text: str) -> bool:

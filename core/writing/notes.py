@@ -48,6 +48,7 @@ class ReportNotes:
         missing = "Still open" if is_graded else "Not found"
         for gap in self.unanswered():
             notes.append(f"{missing}: {gap}")
+        notes += self.outline_deviations()
         not_researched = self.steps_not_researched()
         for part in self.left_out():
             reason = "Not researched" if part in not_researched else "Not in the report"
@@ -115,6 +116,11 @@ class ReportNotes:
             self._state.run, self._state.findings.values(), self._state.memory.values()
         )
 
+    def outline_deviations(self) -> list[str]:
+        """Return how the headings of the report differ from the outline, a sentence each."""
+        report = self._state.report
+        return list(report.outline_deviations) if report else []
+
     def left_out(self) -> list[str]:
         """Return the parts of the question that the finished report leaves out; see
         `parts_left_out`.
@@ -137,7 +143,7 @@ class ReportNotes:
             return []
         if report.audit:
             return list(report.audit.open_gaps)
-        return [*self.unanswered(), *self.left_out()]
+        return [*self.unanswered(), *self.outline_deviations(), *self.left_out()]
 
     def steps_not_researched(self) -> list[str]:
         """Return the steps of the orchestrator's plan that no task researched.
@@ -284,6 +290,11 @@ class ReportNotes:
         for action in self._state.own_actions:
             partial |= dict.fromkeys(action.partial)
         return [*notes, *list(partial)[:_LISTED]]
+
+
+def outline_deviations(state: ResearchState) -> list[str]:
+    """Return how the headings of the report differ from the outline, a sentence each."""
+    return list(state.report.outline_deviations) if state.report else []
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:

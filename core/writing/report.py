@@ -101,12 +101,12 @@ class ReportEvents(ProseEvents):
         self._seam = Continuation(self.draft)
 
     def begin_section(self, heading: str) -> None:
-        """Begin a section; its heading is shown with its first words."""
+        """Begin a section; its heading, as Markdown, is shown with its first words."""
         gap = ""
         if self.raw:
             line_breaks = len(self.raw) - len(self.raw.rstrip("\n"))
             gap = "\n" * max(0, 2 - line_breaks)
-        self._heading = f"{gap}## {heading}\n\n"
+        self._heading = f"{gap}{heading}\n\n"
         self.draft = self.raw + self._heading
         self._seam = Continuation(self.draft)
 
@@ -377,6 +377,7 @@ def audited_report(
         verdicts=examined.verdicts,
         audit=audit,
         grades=state.draft.grades if state.draft else (),
+        outline_deviations=tuple(ReportNotes(state).outline_deviations()),
     )
 
 
@@ -440,7 +441,11 @@ def _audit_of(
         reprints=tuple(groups),
         judge_grade=report.grade,
         disagreements=tuple(ThreadDisputes(state).in_text(report.text)),
-        open_gaps=(*notes.unanswered(), *notes.parts_left_out(report.keys.values())),
+        open_gaps=(
+            *notes.unanswered(),
+            *notes.outline_deviations(),
+            *notes.parts_left_out(report.keys.values()),
+        ),
         not_read=tuple(notes.not_read()),
         model_calls=spent.calls,
         input_tokens=spent.input_tokens,

@@ -30,12 +30,14 @@ from ..evidence.text.similarity import without_loop
 from ..models.ask import Reply, ask_model, without_thoughts
 from ..models.request import Request
 from ..models.resolve import is_small, without_model
+from ..records.report import word_count
 from ..settings.context import Context, Role
 from ..store.pages import Pages
 from ._continuation import Continuation, join_continuation
 from ._fact_lists import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
 from .basis import ReportBasis
 from .notes import WITHHELD_REASON
+from .outline import Outline
 from .report import ReportEvents
 
 _CUT_OFF = "the report was cut off at the output limit (report_tokens)"
@@ -46,6 +48,8 @@ _STANDS_IN = (
 )
 _MOST_CONTINUATIONS = 4
 """How often a report or a finding is continued after it was cut off at the output limit."""
+_LEAST_KEPT = 0.75
+"""Share of its words that a text has to keep when its headings are changed."""
 _LAST_CHARACTERS = 60
 """Number of characters from the end of a text to repeat to the model that continues it."""
 
@@ -66,6 +70,8 @@ class ReportPart(NamedTuple):
     """Whether the last answer was empty."""
     heading: str = ""
     """Heading of the section to write or continue."""
+    about: str = ""
+    """What the user's outline says on the section; may be empty."""
 
 
 def first_passages(text: str, share: float) -> str:
@@ -101,10 +107,12 @@ class TextWriter:
         events: ReportEvents,
         make_request: MakeRequest,
         passages: str,
+        outline: Outline | None,
     ) -> None:
         """`make_request` adds the facts of the run to a request.
 
-        `passages` is fenced text with the passages behind the findings, or empty.
+        `passages` is fenced text with the passages behind the findings, or empty. `outline` has the
+        sections of the report; None if the writer chooses them.
         """
         self._basis = basis
         self._state = basis.state
@@ -112,6 +120,7 @@ class TextWriter:
         self._events = events
         self._make_request = make_request
         self._passages = passages
+        self._outline = outline
         self._is_quick = self._state.run.is_quick
         self._facts: dict[str, list[str]] = {}
         if is_small("writer", self._context) and not self._is_quick:
@@ -184,6 +193,31 @@ class TextWriter:
         self.notices = [*self.notices, _STANDS_IN]
         return quoted
 
+    async def in_outline(self, text: str) -> str:
+        """Return the written text with the sections of the outline.
+
+        If its headings differ from those, the writer is asked once for a version with these. The
+        text stays as it is if that version is no better, much shorter, or lacks a source that the
+        text cites.
+        """
+        outline = self._outline
+        if outline is None or self._facts or _STANDS_IN in self.notices:
+            return text
+        deviations = await asyncio.to_thread(outline.deviations, text)
+        if not deviations:
+            return text
+        reminder = render_prompt(
+            "_keep_outline", "reminder", deviations=deviations, outline=outline.text
+        )
+        request = await self._request(ReportPart("report"), "")
+        known = by_number(self._state.sources.values())
+        new = await ask_for_version(request, text, reminder, known, self._context, self._events)
+        is_shorter = word_count(new) < _LEAST_KEPT * word_count(text)
+        if is_shorter or not set(cited_numbers(text, known)).issubset(cited_numbers(new, known)):
+            return text
+        left = await asyncio.to_thread(outline.deviations, new)
+        return new if len(left) < len(deviations) else text
+
     async def _write_from_facts(self) -> bool:
         """Have a small model write from lists of facts; return whether the report is cut off.
 
@@ -191,11 +225,13 @@ class TextWriter:
         or else by a list of those that the answer omits.
         """
         self.notices = [SMALL_WRITER_NOTICE]
+        if self._outline:
+            return await self._write_sections(self._outline)
         was_cut = await self._write_part(ReportPart("report"))
         count = sum(map(len, self._facts.values()))
         if len(self._facts) > 1 and count > FACTS_AT_ONCE:
             for topic in self._facts:
-                self._events.begin_section(topic)
+                self._events.begin_section(f"## {topic}")
                 was_section_cut = await self._write_part(ReportPart("section", heading=topic))
                 was_cut = was_cut or was_section_cut
             return was_cut
@@ -204,6 +240,22 @@ class TextWriter:
         if omitted and cited_numbers(self._events.raw, known):
             self._events.pass_on(f"\n\n{omitted}")
             self._events.settle()
+        return was_cut
+
+    async def _write_sections(self, outline: Outline) -> bool:
+        """Have a small model write each section of an outline from all facts; return whether one is
+        cut off."""
+        was_cut = False
+        headings = list[str]()
+        for index, section in enumerate(outline.sections):
+            headings.append(section.line)
+            if outline.only_holds_others(index):
+                continue
+            self._events.begin_section("\n\n".join(headings))
+            headings = []
+            part = ReportPart("section", heading=section.words, about=section.body)
+            was_section_cut = await self._write_part(part)
+            was_cut = was_cut or was_section_cut
         return was_cut
 
     async def _write_part(self, part: ReportPart) -> bool:
@@ -280,6 +332,7 @@ class TextWriter:
             "reminder",
             facts=fence("\n".join(lines)),
             heading=part.heading,
+            about=part.about,
             request=run.question,
             again=part.is_again,
         )
@@ -322,6 +375,7 @@ class TextWriter:
             date=run.date,
             language=run.language,
             instructions=self._context.instructions,
+            outline=self._outline.text if self._outline else "",
         )
         messages = [
             SystemMessage(system),
@@ -347,7 +401,11 @@ class TextWriter:
         requirements = ""
         if state.plan:
             plan = plan or PlanText.read(state.plan.text).steps
-            requirements = "\n".join(f"- {words}" for words in state.plan.requirements)
+            asked = list(state.plan.requirements)
+            if self._outline:
+                # The system message has its sections.
+                asked = [words for words in asked if words not in self._outline.requirements]
+            requirements = "\n".join(f"- {words}" for words in asked)
         summary = state.brief.summary
         if summary.strip() == run.question:
             summary = ""
@@ -361,6 +419,7 @@ class TextWriter:
             stop_reason=run.stop_reason,
             has_findings=basis.has_findings(self.refused),
             is_quick=run.is_quick,
+            outline=self._outline is not None,
             assumptions=run.assumptions,
             plan=plan,
             requirements=requirements,
@@ -410,19 +469,32 @@ async def ask_to_cite(
 
     Returns `text` if that fails.
     """
-    reminder = HumanMessage(render_prompt("_cite", "reminder"))
-    messages = [*request.messages, AIMessage(text), reminder]
+    reminder = render_prompt("_cite", "reminder")
+    cited = await ask_for_version(request, text, reminder, known, context, events)
+    return cited if cited_numbers(cited, known) else text
+
+
+async def ask_for_version(
+    request: Request,
+    text: str,
+    reminder: str,
+    known: Collection[int],
+    context: Context,
+    events: CallEvents,
+) -> str:
+    """Ask once for another version of `text`, as `reminder` says, with citations as `[n]`.
+
+    Returns `text` if that fails or the version is cut off. `known`: numbers of the sources.
+    """
+    messages = [*request.messages, AIMessage(text), HumanMessage(reminder)]
     try:
         again = await write_silently(
             request._replace(messages=messages, tool_choice="none"), context, events
         )
     except DeepResearchError as error:
-        log_failure(__name__, error, "A text has no citations, and asking for them failed")
+        log_failure(__name__, error, "Asking for another version of a text failed")
         return text
-    cited = plain_prose(again.text.strip(), known)
-    if again.was_cut or not cited_numbers(cited, known):
-        return text
-    return cited
+    return text if again.was_cut else plain_prose(again.text.strip(), known)
 
 
 def last_words(text: str) -> str:

@@ -62,6 +62,23 @@ def complaint(ended: Ended) -> str:
             [WHEN, "--docs", "~nobody-of-it/f"],
             "'~nobody-of-it/f': unknown user in the path; write the path in full.",
         ),
+        (
+            [WHEN, "--docs", "docs", "--outline", "nowhere.md"],
+            "--outline 'nowhere.md' cannot be read: No such file or directory.",
+        ),
+        ([WHEN, "--docs", "docs", "--outline", "docs"], "--outline 'docs' cannot be read: "),
+        (
+            [WHEN, "--docs", "docs", "--outline", "broken.md"],
+            "--outline 'broken.md' cannot be read: it is not UTF-8.",
+        ),
+        (
+            [WHEN, "--docs", "docs", "--outline", "empty.md"],
+            "--outline 'empty.md': the file is empty.",
+        ),
+        (
+            [WHEN, "--docs", "docs", "--outline", "words.md"],
+            "outline: it has no section; write a heading such as `## Risks` for each section",
+        ),
         ([WHEN, "--engine", "gogle"], "engines: unknown engine 'gogle'"),
         ([WHEN, "--attach", "picture.gif"], "picture.gif: unsupported format; supported: "),
         ([WHEN, "--attach", "offer.doc"], "offer.doc: .doc files are not read: save it as .docx"),
@@ -106,6 +123,9 @@ def test_wrong_arguments_are_reported_in_one_line_and_leave_no_run(
     (desk.folder / "empty").mkdir()
     (desk.folder / "broken").mkdir()
     (desk.folder / "broken" / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")
+    (desk.folder / "broken.md").write_bytes(b"## R\xe9sum\xe9\n")
+    (desk.folder / "empty.md").write_text(" \n")
+    (desk.folder / "words.md").write_text("Three pages on the light.\n")
     (desk.folder / "picture.gif").write_bytes(b"GIF8")
     (desk.folder / "offer.doc").write_bytes(b"\xd0\xcf\x11\xe0")
     ended = desk.call("ask", *arguments)

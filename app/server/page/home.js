@@ -54,7 +54,8 @@ function options(offer) {
       offer.models.length > 0 && h("label", {}, "Model", h("select", { name: "models" },
         h("option", { value: "" }, "Server default"), offer.models.map((name) => h("option", { value: name }, name)))),
       h("label", {}, "Language of the report", h("input", { name: "language", placeholder: "Same as the question" })),
-      h("label", {}, "Instructions", h("textarea", { name: "instructions", rows: "2", maxlength: "4000", placeholder: "Tone, length, audience" }))),
+      h("label", {}, "Instructions", h("textarea", { name: "instructions", rows: "2", maxlength: "4000", placeholder: "Tone, length, audience" })),
+      h("label", {}, "Outline of the report", h("textarea", { name: "outline", rows: "4", maxlength: "20000", placeholder: "## Summary\nThree sentences\n## Risks\nWhat could go wrong (about 200 words)" }))),
     offer.tracing && h("p", { class: "quiet" }, `Tracing is on: questions and the texts that are read are also sent to ${offer.tracing}.`));
 }
 
@@ -82,7 +83,7 @@ export function settingsOf(form, offer) {
   const context = { clarify: given.has("clarify") ? "ask" : "assume", review_plan: given.has("review_plan"), earlier: given.has("earlier") };
   if (offer.docs.length && (docs.length !== offer.docs.length || docs.some((name) => name.includes("/")))) context.docs = docs;
   if (offer.engines.length && given.getAll("engines").length !== offer.engines.length) context.engines = given.getAll("engines");
-  for (const name of ["language", "instructions", "models", "depth"]) if (given.get(name)) context[name] = given.get(name);
+  for (const name of ["language", "instructions", "outline", "models", "depth"]) if (given.get(name)) context[name] = given.get(name);
   if (given.has("auto") && context.depth === "standard") context.depth = "auto";
   return { graph: given.get("graph"), context };
 }

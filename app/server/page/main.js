@@ -170,7 +170,7 @@ const submitted = {
   },
   async "follow-up"({ words: { value } }) {
     const { thread } = page, known = latest();
-    const run = await server.put(thread.id, known.run.graph, value, await fileBlocks());
+    const run = await server.followUp(thread.id, known.run.graph, value, await fileBlocks());
     setFiles([]);
     // The stream may have shown the follow-up before the request was confirmed.
     if (thread === page.thread && known === latest() && known.run.question_id) openExchange(value);

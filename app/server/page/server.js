@@ -88,6 +88,10 @@ async function start(thread, graph, more, context) {
 }
 
 export const put = (thread, graph, words, files, context) => start(thread, graph, { input: said(words, files) }, context);
+export async function followUp(thread, graph, words, files) {
+  const { outline, ...context } = await settingsOf(thread);
+  return put(thread, graph, words, files, context);
+}
 export const reply = (thread, graph, value) => start(thread, graph, { command: { resume: value } });
 export const goOn = (thread, graph) => start(thread, graph, { input: null });
 export const steer = (thread, graph, words) => start(thread, graph, { command: { update: said(words) }, multitask_strategy: "interrupt" });
