@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from ..core.errors import DeepResearchError, UnknownSetting, UnknownThread
 from ..core.settings.context import Context
 from ..core.store.location import RunsLocation, thread_id
-from ..core.writing.outline import Outline
 
 _SETTINGS = {
     "model": "models",
@@ -101,7 +100,6 @@ def _outline_of(path: Path) -> str:
         raise UnknownSetting(f"--outline {str(path)!r} cannot be read: {reason}.") from error
     if not text.strip():
         raise UnknownSetting(f"--outline {str(path)!r}: the file is empty.")
-    Outline.read(text)
     return text
 
 

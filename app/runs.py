@@ -41,6 +41,7 @@ from ..core.store.location import SETTINGS_NOTE, RunsLocation, thread_id
 from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
+from ..core.writing.outline import check_outline
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
@@ -300,6 +301,7 @@ class RunBook(NamedTuple):
             await load_models(context)
             notices = [*check_models(ROLES, context)]
             notices += await asyncio.to_thread(check_language, context.language)
+            notices += await asyncio.to_thread(check_outline, context)
             notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)
             view.begin(notices)
