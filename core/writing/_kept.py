@@ -19,7 +19,7 @@ from ..evidence.checking.calculations import premises_in, results_as_premises
 from ..evidence.checking.proof import Grounds, stands_in
 from ..evidence.checking.units import ReportUnit
 from ..evidence.citations.markers import without_markers
-from ..records.report import JudgeGrade
+from ..records.report import Calculation, JudgeGrade
 from ..records.sources import Record, short_hash
 from ._judging import Evidence, StatedVerdict, UnitJudgement, UnitKey, UnitOutcome, key_of
 
@@ -31,10 +31,18 @@ class KeptSource(Record):
     """What was known of a source when units were judged by it."""
 
     key: str
-    texts: tuple[str, ...]
-    """SHA-256 (hex) of each of its texts in the store, in alphabetical order."""
+    content_hash: str = ""
+    """SHA-256 (hex) of its text; empty if only search excerpts were read."""
+    texts: tuple[str, ...] = ()
+    """The same of each text that was compared, its own or excerpts, in alphabetical order."""
     about: str
     """Its title and date."""
+
+    def is_part_of(self, other: KeptSource) -> bool:
+        """Whether another state of the source has the same text, and perhaps more excerpts."""
+        without_texts = {"texts": ()}
+        is_same = self.model_copy(update=without_texts) == other.model_copy(update=without_texts)
+        return is_same and set(self.texts).issubset(other.texts)
 
 
 class KeptJudgement(Record):
@@ -64,8 +72,8 @@ class KeptJudgement(Record):
     """Keys of the sources that it rests on: those cited, then those quoted, then those in which
     nothing was found."""
     is_open: bool = False
-    """Whether a source that it was not compared with could change it: nothing was found in the
-    sources that were shown."""
+    """Whether any new text or source could change it, as nothing was found in those that it was
+    compared with."""
     premises: tuple[int, ...] = ()
     """Indexes of the units that it rests on."""
     rests_on_report: bool = False
@@ -133,9 +141,15 @@ class Unchanged:
         self._evidence = evidence
         self._places = _by_key(units)
         self._same_sources = set[str]()
-        for key in evidence.known(source.key for source in kept.sources):
-            if _kept_source(key, evidence) in kept.sources:
-                self._same_sources.add(key)
+        """Keys of the sources whose text is the same; there may be new excerpts."""
+        self._equal_sources = set[str]()
+        """Keys of those without new excerpts."""
+        for source in kept.sources:
+            now = _kept_source(source.key, evidence)
+            if source.is_part_of(now):
+                self._same_sources.add(source.key)
+            if source == now:
+                self._equal_sources.add(source.key)
         self._has_messages = set(_hashes(evidence.asked)).issuperset(kept.messages)
         self._has_report = True
         """Whether all its statements that were not wrong are still there."""
@@ -184,14 +198,15 @@ class Unchanged:
             return False
         if judgement.rests_on_messages and not self._has_messages:
             return False
-        wanted = set(judgement.sources)
-        # Sources that could change it, now that the thread has them.
+        if not judgement.is_open:
+            return self._same_sources.issuperset(judgement.sources)
+        compared = set[str]()
         if judgement.is_absence:
-            wanted.update(self._evidence.numbers)
-        if judgement.is_open:
-            for place in self._places[unit.key]:
-                wanted.update(self._evidence.keys_for(place, is_second_look=True))
-        return self._same_sources.issuperset(wanted) and wanted.issubset(judgement.sources)
+            compared.update(self._evidence.numbers)
+        for place in self._places[unit.key]:
+            compared.update(self._evidence.keys_for(place, is_second_look=True))
+        has_new_sources = not compared.issubset(judgement.sources)
+        return self._equal_sources.issuperset(judgement.sources) and not has_new_sources
 
 
 def read_kept(text: str) -> KeptVerdicts | None:
@@ -246,12 +261,11 @@ def kept_verdicts(
         keys.update(dict.fromkeys(kept_unit.cites))
         if kept_unit.judgement:
             keys.update(dict.fromkeys(kept_unit.judgement.sources))
-    known = evidence.known(keys)
     return KeptVerdicts(
         judge=judge,
         grade=grade,
         messages=tuple(_hashes(evidence.asked)),
-        sources=tuple(_kept_source(key, evidence) for key in known),
+        sources=tuple(_kept_source(key, evidence) for key in keys),
         units=tuple(kept),
     )
 
@@ -293,10 +307,16 @@ def _lines(judgement: UnitJudgement) -> tuple[str, ...]:
 
 
 def _kept_source(key: str, evidence: Evidence) -> KeptSource:
-    """Return what is known of a source that the evidence has."""
-    known = evidence.known([key])[key]
-    hashes = sorted(text.content_hash for text in known.texts)
-    return KeptSource(key=key, texts=tuple(hashes), about=known.about)
+    """Return what is known of a source; only its key if the report may not cite it."""
+    known = evidence.known([key]).get(key)
+    if known is None:
+        return KeptSource(key=key, about="")
+    return KeptSource(
+        key=key,
+        content_hash=evidence.sources[key].content_hash,
+        texts=tuple(sorted(text.content_hash for text in known.texts)),
+        about=known.about,
+    )
 
 
 def _hashes(messages: Iterable[str]) -> list[str]:
@@ -351,8 +371,7 @@ class _Trail:
             judgement = judged.get(key_of(unit))
             if judgement:
                 for calculation in judgement.calculations:
-                    for premise in results_as_premises(calculation):
-                        values.add(_rounded(premise.value))
+                    values.update(_results(calculation))
             for value in values:
                 self._stating[value].add(index)
 
@@ -368,7 +387,8 @@ class _Trail:
         is_title = all(place.kind not in ("statement", "cell") for place in places)
         has_proof = judgement.passages or judgement.elsewhere or judgement.calculations
         is_negative = judgement.verdict in ("not_found", "unproved")
-        is_open = is_negative or (judgement.verdict == "contradicted" and not has_proof)
+        is_refuted = judgement.verdict == "contradicted"
+        is_open = is_negative or judgement.is_absence or (is_refuted and not has_proof)
         keys = [*unit.sources, *judgement.sources]
         if is_open:
             for place in places:
@@ -416,13 +436,17 @@ class _Trail:
         return indexes
 
     def _behind_figures(self, unit: ReportUnit, judgement: UnitJudgement) -> set[int]:
-        """Return the indexes of the units with a figure of an uncited unit that is not in the words
-        quoted for it: statements of the report prove the figures of others."""
+        """Return the indexes of the units with a figure of an uncited unit that is neither in the
+        words quoted for it nor calculated: statements of the report prove the figures of others."""
         quoted = [judgement.words]
         for passage in judgement.passages:
             quoted += [passage.above, passage.around]
+        given = _values(" ".join(quoted))
+        for calculation in judgement.calculations:
+            given.update(_results(calculation))
+            given.update(_rounded(used.value) for used in calculation.inputs)
         indexes = set[int]()
-        for value in _values(unit.text) - _values(" ".join(quoted)):
+        for value in _values(unit.text) - given:
             indexes |= self._stating[value]
         return indexes
 
@@ -430,6 +454,11 @@ class _Trail:
 def _values(text: str) -> set[float]:
     """Return the values of a text's numbers that calculations may use."""
     return {_rounded(premise.value) for premise in premises_in(text, "report")}
+
+
+def _results(calculation: Calculation) -> set[float]:
+    """Return the result of a calculation, exact and as written."""
+    return {_rounded(premise.value) for premise in results_as_premises(calculation)}
 
 
 def _rounded(value: float) -> float:
