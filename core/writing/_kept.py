@@ -363,7 +363,6 @@ class _Trail:
         self._units = units
         self._judged = judged
         self._evidence = evidence
-        self._of_research = _values(evidence.reading)
         self._stating = defaultdict[float, set[int]](set)
         """Indexes of the units that state or calculate a number, by its value."""
         for index, unit in enumerate(units):
@@ -378,7 +377,7 @@ class _Trail:
     def basis(self, index: int, places: Sequence[ReportUnit]) -> _Basis | None:
         """Return what the judgement on a unit rests on; `places` are all units with its key.
 
-        None if it was not judged, or if a premise is no longer in the report.
+        None if it was not judged.
         """
         unit = self._units[index]
         judgement = self._judged.get(key_of(unit))
@@ -403,14 +402,10 @@ class _Trail:
             for given in calculation.inputs:
                 if given.origin in _NEEDS_NO_PREMISE:
                     continue
-                value = _rounded(given.value)
-                stating = self._stating[value] - {index}
-                premises |= stating
+                premises |= self._stating[_rounded(given.value)]
                 rests_on_messages |= given.origin == "request"
-                if given.origin == "report" and not stating and value not in self._of_research:
-                    return None
         for words in judgement.elsewhere:
-            stating = self._with_words(words) - {index}
+            stating = self._with_words(words)
             premises |= stating
             if stands_in(words, self._evidence.request):
                 rests_on_messages = True
@@ -418,11 +413,11 @@ class _Trail:
                 # The words span several statements.
                 rests_on_report = True
         if not unit.is_cited and not is_negative:
-            premises |= self._behind_figures(unit, judgement) - {index}
+            premises |= self._behind_figures(unit, judgement)
         return _Basis(
             sources=list(dict.fromkeys(keys)),
             is_open=is_open,
-            premises=premises,
+            premises=premises - {index},
             rests_on_report=rests_on_report,
             rests_on_messages=rests_on_messages or rests_on_report,
         )

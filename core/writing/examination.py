@@ -447,6 +447,8 @@ class Examination:
             taken = unchanged.judgements(changed)
             self._judged = {key: judgement.unproved for key, judgement in taken.items()}
             self._asked_twice = {key for key in taken if taken[key].was_asked_twice}
+            # Twice, as when they were judged: then all that are proved are premises.
+            await self._prove(units)
             await self._prove(units)
             is_proved = True
             for key, judgement in taken.items():

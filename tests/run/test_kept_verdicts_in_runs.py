@@ -13,7 +13,10 @@ from kit.planned import Asked, Rule, in_turn, plan, planned_lab, step
 from kit.runs import CLEAR, REPORT, Lab, lab, research, search, written
 from langchain_core.language_models import ModelProfile
 
+from deep_research.core.errors import RateLimited
 from deep_research.core.records.research import Strategy
+from deep_research.core.store.location import thread_id
+from deep_research.core.store.pages import Pages
 from deep_research.state import ResearchState
 
 PROFILE = ModelProfile(max_input_tokens=100_000)
@@ -21,14 +24,17 @@ FARES = {2022: "The fare was 44 euros in 2022.", 2023: "The fare was 40 euros in
 FARES[2024] = "The fare was 48 euros in 2024."
 SAILS = "The ferry sails twice a day."
 FERRY = {"ferry_md": "# The ferry\n\n" + "\n\n".join([*FARES.values(), SAILS]) + "\n"}
+MORAN = "# Ada Moran\n\nShe was born in Tralee. The ferry took her for a small fare.\n"
 HEAD = "| Year | Fare |\n| --- | --- |\n"
 SAILING = "Twice a day the ferry sails, they say. [1]"
 RISE = "That is a rise of 20 %."
+BORN = "Tralee, they say, is where Ada Moran was born. [2]"
 PAID = "In 2022, as is known, 44 euros were paid. [1]"
 VERDICTS: Mapping[str, dict[str, Any]] = {
     SAILING: {"verdict": "supported", "words": SAILS},
     RISE: {"verdict": "supported", "calculations": ["(48 - 40) / 40 = 20 %"]},
     PAID: {"verdict": "supported", "words": FARES[2022]},
+    BORN: {"verdict": "supported", "words": "She was born in Tralee."},
 }
 
 
@@ -97,10 +103,11 @@ def talk(tmp_path: Path, strategy: Strategy, *reports: str, **settings: Any) -> 
         count = len(reports)
         run = lab(
             tmp_path,
-            clarifier=[CLEAR] * count,
+            clarifier=settings.pop("clarifier", [CLEAR] * count),
             planner=["1. The fares"] * count,
             orchestrator=[research("What is the ferry's fare?"), REPORT] * count,
-            researcher=[search("ferry fare"), REPORT, "It is 48 euros. [1]"] * count,
+            researcher=[search("ferry fare"), REPORT, "It is 48 euros. [1] She paid it. [2]"]
+            * count,
             writer=[*reports],
             verifier=judge,
             **settings,
@@ -147,3 +154,80 @@ async def test_a_follow_up_has_only_new_statements_and_what_rests_on_a_changed_c
     assert changed.report
     shown = {verdict.text: verdict.shown for verdict in changed.report.verdicts}
     assert (shown[RISE], shown["2024, Fare: 48 euros"]) == ("not_verified", "supported")
+
+
+@BOTH
+async def test_statements_of_a_source_that_was_read_again_with_another_text_are_judged_again(
+    tmp_path: Path, strategy: Strategy
+) -> None:
+    report = f"{SAILING}\n\n{BORN}\n\n{PAID}"
+    thread = talk(tmp_path, strategy, report, report, report)
+    written(thread.run.folder, {**FERRY, "moran_md": MORAN})
+    first, asked = await thread.ask("What is the fare?")
+    assert first.report and len(first.report.sources) == 2
+    assert sum(map(len, asked)) == 3
+    _, asked = await thread.ask("And before?")
+    assert asked == []
+    changed = {"ferry_md": FERRY["ferry_md"] + "\nThe ferry is white.\n"}
+    written(thread.run.folder, changed)
+    _, asked = await thread.ask("And now?")
+    assert asked == [[SAILING.removesuffix(" [1]"), PAID.removesuffix(" [1]")]]
+
+
+async def test_verdicts_outlast_a_quick_answer_and_a_report_that_was_not_checked(
+    tmp_path: Path,
+) -> None:
+    report = f"{SAILING}\n\n{PAID}"
+    from_read = calls(call("answer_from_read"))
+    thread = talk(
+        tmp_path,
+        "orchestrated",
+        *(report, SAILING, report, report),
+        clarifier=[CLEAR, from_read, CLEAR, CLEAR],
+    )
+    first, _ = await thread.ask("What is the fare?")
+    answered, asked = await thread.ask("How often does the ferry sail?")
+    assert (answered.run.is_recalled, asked) == (True, [])
+    assert answered.report and answered.report.kept != answered.kept == first.kept
+    thread.run.settings["verify"] = "off"
+    unchecked, _ = await thread.ask("And before?")
+    assert unchecked.report and unchecked.report.kept == first.kept
+    thread.run.settings["verify"] = "check"
+    last, asked = await thread.ask("And now?")
+    assert asked == []
+    assert first.report and last.report and last.report.verdicts == first.report.verdicts
+
+
+async def test_a_check_that_was_stopped_goes_on_with_the_kept_verdicts(tmp_path: Path) -> None:
+    report = f"{SAILING}\n\n{table(2023, 2024)}"
+    thread = talk(tmp_path, "orchestrated", report, f"{report}\n\n{PAID}")
+    await thread.ask("What is the fare?")
+    judge = thread.run.models["verifier"]
+    usual = judge.replies
+    judge.replies = [RateLimited("Come back later.")]
+    with pytest.raises(RateLimited):
+        await thread.run.ask("And before?")
+    judge.replies = usual
+    before = len(thread.requests())
+    state = await thread.run.ask(None)
+    [request] = thread.requests()[before:]
+    units, _passages = units_shown(request)
+    assert [unit["says"] for unit in units] == [PAID.removesuffix(" [1]")]
+    assert state.report and {unit.shown for unit in state.report.verdicts} <= {
+        "supported",
+        "reasoning",
+    }
+
+
+@pytest.mark.parametrize("text", [None, "{}", '{"units": 1}'])
+async def test_without_readable_verdicts_all_is_judged(tmp_path: Path, text: str | None) -> None:
+    thread = talk(tmp_path, "orchestrated", SAILING, SAILING)
+    state, asked = await thread.ask("What is the fare?")
+    store = thread.run.graph.page_store
+    pages = Pages(store, thread_id(thread.run.thread))
+    if text is None:
+        await store.adelete(pages.namespace, state.kept)
+    else:
+        await pages.note({state.kept: {"text": text}})
+    _, again = await thread.ask("And before?")
+    assert again == asked == [[SAILING.removesuffix(" [1]")]]

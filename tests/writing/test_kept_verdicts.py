@@ -23,6 +23,7 @@ from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.records.report import CitingText
 from deep_research.core.records.sources import text_hash
 from deep_research.core.settings.context import Context
+from deep_research.core.settings.limits import Limits
 from deep_research.core.writing.examination import Examination, Examined
 from deep_research.core.writing.forms import Filler
 
@@ -82,7 +83,12 @@ STATEMENTS = [
     Statement(DOUBLE, said("supported", "", "2 * 14 % = 28 %"), (GROWTH,)),
     Statement("It says the bridge is 84 metres long.", said("supported", LONG)),
 ]
-VERDICTS = {statement.text.partition(" [")[0]: statement.said for statement in STATEMENTS}
+VERDICTS = {
+    **{statement.text.partition(" [")[0]: statement.said for statement in STATEMENTS},
+    "The mill is old.": said("supported", "The mill"),
+    "It has a wheel.": said("supported", WHEEL),
+    "The wheels of two mills are 12 metres wide.": said("supported", WHEEL),
+}
 HEAD = "| Year | Trips |\n| --- | --- |\n"
 CELLS = ("957", "958", "1,090", "77")
 
@@ -114,6 +120,8 @@ class Checked(NamedTuple):
     kept: str
     asked: list[list[str]]
     """The units of each request, by their words."""
+    rewrites: int
+    """How often the writer was asked to correct sentences."""
 
     @property
     def units_asked(self) -> set[str]:
@@ -159,7 +167,7 @@ class Thread(NamedTuple):
         for request in verifier.calls:
             units, _passages = units_shown(request.text)
             asked.append([unit["says"] for unit in units])
-        return Checked(examined, examination.kept_verdicts(), asked)
+        return Checked(examined, examination.kept_verdicts(), asked, len(writer.calls))
 
 
 Rows = tuple[tuple[str, str], ...]
@@ -188,6 +196,105 @@ def test_nothing_is_judged_again_if_nothing_has_changed() -> None:
     assert second.asked == []
     assert second.examined == first.examined
     assert second.kept == first.kept
+
+
+def chosen(*parts: str) -> tuple[Paragraph, ...]:
+    """The statements that begin with these words, each a paragraph."""
+    found = list[Paragraph]()
+    for part in parts:
+        found += [(statement,) for statement in STATEMENTS if statement.text.startswith(part)]
+    return tuple(found)
+
+
+def test_another_judge_judges_all() -> None:
+    thread = Thread(report(*ALL))
+    first = thread.check()
+    assert thread.check(first.kept, model="another").units_asked == first.units_asked
+
+
+def test_a_new_row_and_a_new_column_leave_the_other_cells_alone() -> None:
+    text = "| Year | Tonnes |\n| --- | --- |\n| 1911 | 340 [1] |\n| 1912 | 341 [1] |"
+    kept = Thread(text).check().kept
+    row = Thread(f"{text}\n| 1913 | 342 [1] |").check(kept)
+    assert row.units_asked == {"1913", "1913, Tonnes: 342"}
+    lines = list[str]()
+    for line, cell in zip(text.split("\n"), ("Width", "---", "6 [1]", "7 [1]"), strict=True):
+        lines.append(f"{line} {cell} |")
+    column = Thread("\n".join(lines)).check(kept)
+    assert column.units_asked == {
+        "Year | Tonnes | Width",
+        "1911, Width: 6",
+        "1912, Width: 7",
+    }
+
+
+def test_a_sentence_is_judged_again_after_another_sentence_or_among_other_clauses() -> None:
+    before = (
+        "The mill is old. It ground rye [1], and it stands by the bridge [2]. It has a wheel. [1]"
+    )
+    kept = Thread(before).check().kept
+    other = Thread(before.replace("mill is old", "bridge is old")).check(kept)
+    assert other.units_asked == {
+        "The bridge is old.",
+        "It ground rye",
+        "and it stands by the bridge.",
+    }
+    other = Thread(before.replace("ground rye", "ground oats")).check(kept)
+    assert other.units_asked == {
+        "It ground oats",
+        "and it stands by the bridge.",
+        "It has a wheel.",
+    }
+
+
+def test_a_conclusion_without_a_proof_is_judged_again_if_a_statement_is_gone() -> None:
+    all_of_them = chosen("All in all", "As is known", "So the mill")
+    kept = Thread(report(*all_of_them)).check().kept
+    more = (*all_of_them[:1], *chosen("Lorries"), *all_of_them[1:])
+    added = Thread(report(*more)).check(kept)
+    assert added.units_asked == {
+        "Lorries have to stay away.",
+        "As is known, 6 metres is its width.",
+    }
+    removed = Thread(report(*all_of_them[1:])).check(kept)
+    assert "So the mill should be kept." in removed.units_asked
+
+
+def test_what_rests_on_a_message_is_judged_again_without_it() -> None:
+    thread = Thread(report(*chosen("For your", "The bridge has")))
+    kept = thread.check().kept
+    longer = thread._replace(messages=[*MESSAGES, "Thanks."])
+    assert longer.check(kept).asked == []
+    other = thread._replace(messages=["We have 14 boats."]).check(kept)
+    assert other.units_asked == {"For your 14 bridges it takes 28 days."}
+
+
+def test_a_figure_that_a_researcher_calculated_stays_proved_in_the_next_question() -> None:
+    thread = Thread("The wheels of two mills are 12 metres wide. [1]")
+    first = thread._replace(calculations=["6 * 2 = 12"]).check()
+    assert [verdict.decided_by for verdict in first.examined.verdicts] == ["calculation"]
+    assert thread.check(first.kept).examined == first.examined
+    assert [verdict.shown for verdict in thread.check().examined.verdicts] == ["not_verified"]
+
+
+def test_nobody_corrects_again_what_could_not_be_corrected() -> None:
+    thread = Thread(report(*chosen("It is 48 metres")))
+    first = thread.check(verify="repair")
+    second = thread.check(first.kept, verify="repair")
+    assert (first.rewrites, second.rewrites) == (1, 0)
+    assert second.examined == first.examined
+    checked = thread.check()
+    assert thread.check(checked.kept, verify="repair").rewrites == 1
+
+
+def test_a_verdict_without_its_second_look_is_not_kept() -> None:
+    thread = Thread(report(*chosen("Twice", "Lorries")), messages=())
+    limits = Limits(max_opinions=1)
+    first = thread.check(limits=limits)
+    assert len(first.asked) == 1
+    second = thread.check(first.kept)
+    assert second.asked == [[DOUBLE]] * 2
+    assert thread.check(second.kept, limits=Limits(max_opinions=0)).examined == second.examined
 
 
 paragraphs = st.lists(
