@@ -25,6 +25,8 @@ from ._judging import Evidence, StatedVerdict, UnitJudgement, UnitKey, UnitOutco
 
 _NEEDS_NO_PREMISE = ("constant", "supposed")
 """Origins of the inputs of calculations that rest on nothing else."""
+_STATEMENTS = ("statement", "cell")
+"""Kinds of units that state something, and from which others may conclude."""
 
 
 class KeptSource(Record):
@@ -69,15 +71,13 @@ class KeptJudgement(Record):
     was_sent_to_writer: bool = False
     """Whether the writer's model was asked to correct it."""
     sources: tuple[str, ...] = ()
-    """Keys of the sources that it rests on: those cited, then those quoted, then those in which
-    nothing was found."""
+    """Keys of the sources that it rests on: those cited, then those quoted."""
     is_open: bool = False
-    """Whether any new text or source could change it, as nothing was found in those that it was
-    compared with."""
+    """Whether any new text that it would be compared with could change it, as nothing was found."""
     premises: tuple[int, ...] = ()
     """Indexes of the units that it rests on."""
-    rests_on_report: bool = False
-    """Whether it may rest on any statement of the report."""
+    statements: tuple[int, ...] = ()
+    """Indexes of the statements from which it may conclude, if it is not proved by premises."""
     rests_on_messages: bool = False
     """Whether it may rest on the user's messages."""
 
@@ -104,8 +104,6 @@ class KeptUnit(Record):
     """Keys of the sources that it cites."""
     contexts: tuple[str, ...]
     """Hashes of what stands around it (`_context`), one for each place where it stands."""
-    is_stated: bool = False
-    """Whether conclusions may rest on it: a statement or cell that is not known to be wrong."""
     judgement: KeptJudgement | None = None
     """None if no model was asked, because a source has it word for word, or if nothing was
     decided."""
@@ -126,7 +124,7 @@ class KeptVerdicts(Record):
     messages: tuple[str, ...]
     """Hashes of the user's messages at that time."""
     sources: tuple[KeptSource, ...]
-    """The sources that verdicts rest on."""
+    """All sources with which units were compared."""
     units: tuple[KeptUnit, ...]
     """The units of the checked report, each once."""
 
@@ -151,11 +149,6 @@ class Unchanged:
             if source == now:
                 self._equal_sources.add(source.key)
         self._has_messages = set(_hashes(evidence.asked)).issuperset(kept.messages)
-        self._has_report = True
-        """Whether all its statements that were not wrong are still there."""
-        for unit in kept.units:
-            if unit.is_stated and not self._has_words(unit):
-                self._has_report = False
         self._same = set[int]()
         """Indexes of the units of which nothing has changed, except perhaps their premises."""
         for index, unit in enumerate(kept.units):
@@ -194,19 +187,19 @@ class Unchanged:
         judgement = unit.judgement
         if judgement is None:
             return True
-        if judgement.rests_on_report and not self._has_report:
-            return False
+        for index in judgement.statements:
+            if not self._has_words(self._kept.units[index]):
+                return False
         if judgement.rests_on_messages and not self._has_messages:
             return False
         if not judgement.is_open:
             return self._same_sources.issuperset(judgement.sources)
-        compared = set[str]()
+        compared = set(judgement.sources)
         if judgement.is_absence:
             compared.update(self._evidence.numbers)
         for place in self._places[unit.key]:
             compared.update(self._evidence.keys_for(place, is_second_look=True))
-        has_new_sources = not compared.issubset(judgement.sources)
-        return self._equal_sources.issuperset(judgement.sources) and not has_new_sources
+        return self._equal_sources.issuperset(compared)
 
 
 def read_kept(text: str) -> KeptVerdicts | None:
@@ -242,30 +235,23 @@ def kept_verdicts(
 ) -> KeptVerdicts:
     """Return the verdicts on the units of a checked report, to be stored."""
     places = _by_key(units)
-    trail = _Trail([same[0] for same in places.values()], decided.judged, evidence)
+    trail = _Trail(units, decided, evidence)
     kept = list[KeptUnit]()
     for index, (key, same) in enumerate(places.items()):
         text, cites = key
-        is_statement = any(unit.kind in ("statement", "cell") for unit in same)
         kept.append(
             KeptUnit(
                 text=text,
                 cites=cites,
                 contexts=tuple(sorted(set(map(_context, same)))),
-                is_stated=is_statement and key not in decided.wrong,
                 judgement=_kept_judgement(key, trail.basis(index, same), decided),
             )
         )
-    keys = dict[str, None]()
-    for kept_unit in kept:
-        keys.update(dict.fromkeys(kept_unit.cites))
-        if kept_unit.judgement:
-            keys.update(dict.fromkeys(kept_unit.judgement.sources))
     return KeptVerdicts(
         judge=judge,
         grade=grade,
         messages=tuple(_hashes(evidence.asked)),
-        sources=tuple(_kept_source(key, evidence) for key in keys),
+        sources=tuple(_kept_source(key, evidence) for key in evidence.numbers),
         units=tuple(kept),
     )
 
@@ -290,7 +276,7 @@ def _kept_judgement(key: UnitKey, basis: _Basis | None, decided: Decided) -> Kep
         sources=tuple(basis.sources),
         is_open=basis.is_open,
         premises=tuple(sorted(basis.premises)),
-        rests_on_report=basis.rests_on_report,
+        statements=tuple(sorted(basis.statements)),
         rests_on_messages=basis.rests_on_messages,
     )
 
@@ -347,27 +333,23 @@ class _Basis(NamedTuple):
     sources: Sequence[str]
     is_open: bool
     premises: Collection[int]
-    rests_on_report: bool
+    statements: Collection[int]
     rests_on_messages: bool
 
 
 class _Trail:
     """Finds what the judgements on the units of a report rest on."""
 
-    def __init__(
-        self,
-        units: Sequence[ReportUnit],
-        judged: Mapping[UnitKey, UnitJudgement],
-        evidence: Evidence,
-    ) -> None:
-        self._units = units
-        self._judged = judged
+    def __init__(self, units: Sequence[ReportUnit], decided: Decided, evidence: Evidence) -> None:
+        self._units = [same[0] for same in _by_key(units).values()]
+        self._judged = decided.judged
         self._evidence = evidence
+        self._sections = _Sections(units, decided.wrong)
         self._stating = defaultdict[float, set[int]](set)
         """Indexes of the units that state or calculate a number, by its value."""
-        for index, unit in enumerate(units):
+        for index, unit in enumerate(self._units):
             values = _values(unit.text)
-            judgement = judged.get(key_of(unit))
+            judgement = self._judged.get(key_of(unit))
             if judgement:
                 for calculation in judgement.calculations:
                     values.update(_results(calculation))
@@ -383,43 +365,34 @@ class _Trail:
         judgement = self._judged.get(key_of(unit))
         if judgement is None:
             return None
-        is_title = all(place.kind not in ("statement", "cell") for place in places)
-        has_proof = judgement.passages or judgement.elsewhere or judgement.calculations
         is_negative = judgement.verdict in ("not_found", "unproved")
+        has_proof = judgement.passages or judgement.elsewhere or judgement.calculations
         is_refuted = judgement.verdict == "contradicted"
         is_open = is_negative or judgement.is_absence or (is_refuted and not has_proof)
-        keys = [*unit.sources, *judgement.sources]
-        if is_open:
-            for place in places:
-                keys += self._evidence.keys_for(place, is_second_look=True)
-        if judgement.is_absence:
-            keys += self._evidence.numbers
         premises = set[int]()
+        statements = set[int]()
         rests_on_messages = False
-        # Without a proof, a conclusion may follow from whatever the report and the user say.
-        rests_on_report = not has_proof and not is_title and not is_negative
         for calculation in judgement.calculations:
             for given in calculation.inputs:
-                if given.origin in _NEEDS_NO_PREMISE:
-                    continue
-                premises |= self._stating[_rounded(given.value)]
-                rests_on_messages |= given.origin == "request"
+                if given.origin not in _NEEDS_NO_PREMISE:
+                    premises |= self._stating[_rounded(given.value)]
+                    rests_on_messages |= given.origin == "request"
         for words in judgement.elsewhere:
-            stating = self._with_words(words)
-            premises |= stating
-            if stands_in(words, self._evidence.request):
-                rests_on_messages = True
-            elif not stating:
-                # The words span several statements.
-                rests_on_report = True
+            premises |= self._with_words(words)
+            rests_on_messages |= stands_in(words, self._evidence.request)
         if not unit.is_cited and not is_negative:
             premises |= self._behind_figures(unit, judgement)
+        if not has_proof and not is_negative:
+            for place in places:
+                if place.kind in _STATEMENTS:
+                    statements |= self._sections.around(place)
+                    rests_on_messages = True
         return _Basis(
-            sources=list(dict.fromkeys(keys)),
+            sources=list(dict.fromkeys([*unit.sources, *judgement.sources])),
             is_open=is_open,
             premises=premises - {index},
-            rests_on_report=rests_on_report,
-            rests_on_messages=rests_on_messages or rests_on_report,
+            statements=statements - {index},
+            rests_on_messages=rests_on_messages,
         )
 
     def _with_words(self, words: str) -> set[int]:
@@ -444,6 +417,40 @@ class _Trail:
         for value in _values(unit.text) - given:
             indexes |= self._stating[value]
         return indexes
+
+
+class _Sections:
+    """The statements of a report from which a unit may conclude where nothing names its premises.
+
+    These are the statements of its section, or of the whole report if its section cites nothing, as
+    a summary.
+    """
+
+    def __init__(self, units: Sequence[ReportUnit], wrong: Collection[UnitKey]) -> None:
+        """From units that are `wrong` nothing follows."""
+        indexes = {key: index for index, key in enumerate(_by_key(units))}
+        sections = list[list[ReportUnit]]([[]])
+        for unit in units:
+            if unit.kind == "heading":
+                sections.append([])
+            sections[-1].append(unit)
+        of_section = list[set[int]]()
+        for section in sections:
+            statements = set[int]()
+            for unit in section:
+                if unit.kind in _STATEMENTS and key_of(unit) not in wrong:
+                    statements.add(indexes[key_of(unit)])
+            of_section.append(statements)
+        of_report = set[int]().union(*of_section)
+        self._by_start = dict[int, set[int]]()
+        for section, statements in zip(sections, of_section, strict=True):
+            is_cited = any(unit.sources for unit in section)
+            for unit in section:
+                self._by_start[unit.start] = statements if is_cited else of_report
+
+    def around(self, unit: ReportUnit) -> set[int]:
+        """Return the indexes of the statements from which a unit may conclude."""
+        return self._by_start[unit.start]
 
 
 def _values(text: str) -> set[float]:
