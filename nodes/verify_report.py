@@ -18,6 +18,7 @@ from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.notes import asked_notes, parts_left_out
 from ..core.writing.report import audited_report, unchecked, with_house_words
+from ..core.writing.versions import keep_version
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -87,7 +88,8 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     await finished.record(turn.state)
     await EarlierPages(turn.pages, context).record(state.sources.values())
     messages = await asyncio.to_thread(delivery.report_messages)
-    return {**update, "messages": messages, "report": report}
+    versions = await keep_version(turn.state, turn.pages, context.clock.now())
+    return {**update, "messages": messages, "report": report, "versions": versions}
 
 
 def _citable(draft: Draft, turn: Turn) -> list[str]:

@@ -39,7 +39,6 @@ from ..evidence.citations.rendering import (
     warning_above,
     with_marks,
     without_marks,
-    write_document,
 )
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.titles import may_begin_with_title, split_title
@@ -54,6 +53,7 @@ from ..store.pages import Pages
 from ._continuation import Continuation
 from .examination import Examined
 from .notes import left_out, not_read, parts_left_out, report_notes, unanswered
+from .versions import document_of, finished_of
 
 
 class ReportEvents(ProseEvents):
@@ -181,12 +181,7 @@ class Delivery:
     def __init__(self, state: ResearchState, context: Context, pages: Pages) -> None:
         self._state = state
         self._words = labels(state.run.language_code)
-        self.reader = context.server_address
-        """URL prefix under which the server shows the thread's documents; None or empty as in
-        `links_of`."""
-        if self.reader:
-            thread = quote(pages.thread, safe="")
-            self.reader = f"{self.reader.rstrip('/')}/#/run/{thread}/source/"
+        self.reader = reader_of(context, pages.thread)
 
     def end_packets(self, *, was_checked: bool) -> list[Packet]:
         """Return the packets that end a run.
@@ -263,23 +258,19 @@ class Delivery:
 
         `thought` is the model's reasoning.
         """
-        state = self._state
-        cited = report.cited(state.sources)
-        document = write_document(
-            report,
-            cited,
-            report_notes(state),
-            self._words,
-            bool(state.sources),
-            ThreadDisputes(state).in_report(report),
-            state.sources,
-            self.reader,
-            state.title,
-            left_out(state),
-        )
+        document = document_of(finished_of(self._state, report), self.reader)
         if not thought:
             return marked(document, mark)
         return marked(document, mark, **{REASONING: thought})
+
+
+def reader_of(context: Context, thread: str) -> str | None:
+    """Return the URL prefix under which the server shows the documents of a thread; None or empty
+    as in `links_of`."""
+    address = context.server_address
+    if not address:
+        return address
+    return f"{address.rstrip('/')}/#/run/{quote(thread, safe='')}/source/"
 
 
 def unchecked(draft: Draft) -> Report:
