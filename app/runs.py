@@ -30,6 +30,7 @@ from ..core.errors import UnknownSetting, UserMistake
 from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.checking.source_text import SourceText
+from ..core.evidence.text.differences import BlockDifference
 from ..core.library.earlier import EarlierPages, ReadPage
 from ..core.library.library import Library
 from ..core.models.resolve import check_models, load_models
@@ -43,7 +44,14 @@ from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
 from ..core.writing.report import reader_of
-from ..core.writing.versions import document_of, find_version, latest_version, read_version
+from ..core.writing.versions import (
+    differences_of,
+    document_of,
+    find_version,
+    latest_version,
+    read_version,
+    thread_versions,
+)
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
@@ -199,6 +207,11 @@ class StoredRun(NamedTuple):
         if not self.state.messages:
             return ""
         return str(self.state.messages[-1].text)
+
+    @property
+    def versions(self) -> list[Version]:
+        """The versions of the thread's report and the answers about it, oldest first."""
+        return list(thread_versions(self.state).values())
 
     @property
     def asked(self) -> list[str]:
@@ -429,6 +442,17 @@ class RunBook(NamedTuple):
             return stored._replace(shown=finished)
         context = await self.settings(stored, {})
         return stored.at(finished, reader_of(context, stored.thread))
+
+    async def differences(
+        self, stored: StoredRun, before: int, after: int
+    ) -> list[BlockDifference]:
+        """Return what differs between two versions of a run's report; raises `UnknownVersion`."""
+        pages = Pages(self.database.store, stored.thread)
+        texts = list[FinishedReport]()
+        for number in (before, after):
+            version = find_version(stored.state, number)
+            texts.append(await read_version(stored.state, version, pages))
+        return await asyncio.to_thread(differences_of, *texts)
 
     async def revert(self, stored: StoredRun, number: int) -> Version:
         """Make a new version of a run's report with the text of an earlier one; see

@@ -12,11 +12,12 @@ from contextlib import suppress
 from datetime import datetime
 
 from ...state import ResearchState, StateUpdate, channels_reset
-from ..dialogue.conversation import marked, title_or_question
+from ..dialogue.conversation import marked, safe_text, title_or_question
 from ..errors import UserMistake
 from ..evidence.citations.labels import labels
-from ..evidence.citations.rendering import write_document
+from ..evidence.citations.rendering import plain_citations, title_line, write_document
 from ..evidence.memory.observations import ThreadDisputes
+from ..evidence.text.differences import BlockDifference, text_differences
 from ..records.report import FinishedReport, Report, Version, VersionKind
 from ..store.pages import Pages
 from ..store.versions import keep_finished, read_finished
@@ -63,6 +64,15 @@ def document_of(finished: FinishedReport, reader: str | None = None) -> str:
         finished.title,
         finished.left_out,
     )
+
+
+def differences_of(before: FinishedReport, after: FinishedReport) -> list[BlockDifference]:
+    """Return what differs between the titles and texts of two reports."""
+    texts = list[str]()
+    for finished in (before, after):
+        text = plain_citations(finished.report.text)
+        texts.append("\n\n".join(filter(None, (title_line(finished.title), text))))
+    return text_differences(*map(safe_text, texts))
 
 
 def thread_versions(state: ResearchState) -> dict[str, Version]:
