@@ -282,6 +282,8 @@ class RunBook(NamedTuple):
     data_dir: Path
     user: str = ""
     """Owner of the runs on a shared server; empty for all owners."""
+    server_address: str | None = None
+    """Where the server shows documents; None outside of it: as the setting says."""
 
     @classmethod
     @asynccontextmanager
@@ -440,8 +442,7 @@ class RunBook(NamedTuple):
         finished = await read_version(stored.state, version, pages)
         if stored.state.report and version.question_id == stored.state.run.id:
             return stored._replace(shown=finished)
-        context = await self.settings(stored, {})
-        return stored.at(finished, reader_of(context, stored.thread))
+        return stored.at(finished, reader_of(self._address, stored.thread))
 
     async def differences(
         self, stored: StoredRun, before: int, after: int
@@ -457,9 +458,8 @@ class RunBook(NamedTuple):
     async def revert(self, stored: StoredRun, number: int) -> Version:
         """Make a new version of a run's report with the text of an earlier one; see
         `revert_thread`."""
-        context = await self.settings(stored, {})
         graph = self.graph(stored.strategy)
-        return await arevert_thread(graph, stored.thread, number, context=context)
+        return await arevert_thread(graph, stored.thread, number, server_address=self._address)
 
     async def earlier(self, stored: StoredRun) -> list[StoredRun]:
         """Return the earlier questions of a run's thread, oldest first, each with its final
@@ -575,6 +575,13 @@ class RunBook(NamedTuple):
                 return
             # Finished steps are kept; pending calls are repeated.
             message = Command(update={"messages": [HumanMessage(hint)]})
+
+    @property
+    def _address(self) -> str | None:
+        """The setting `server_address`."""
+        if self.server_address is not None:
+            return self.server_address
+        return self._context({}).server_address
 
     def _notes(self, thread: str) -> ThreadNotes:
         return ThreadNotes(self.database.store, thread)

@@ -9,10 +9,10 @@ from langchain_core.runnables import RunnableConfig
 
 from ..core.errors import UnknownThread, UserMistake
 from ..core.records.report import Version
-from ..core.settings.context import Context
+from ..core.settings.context import SystemClock
 from ..core.store.database import lease_for
 from ..core.store.location import thread_id
-from ..core.store.pages import Pages
+from ..core.store.pages import OWNER, Pages
 from ..core.writing.report import reader_of
 from ..core.writing.versions import document_of, find_version, reverted
 from ..core.writing.versions import read_version as stored_version
@@ -62,13 +62,10 @@ def revert_thread(graph: ResearchGraph, thread: str, number: int) -> Version:
 
 
 async def arevert_thread(
-    graph: ResearchGraph, thread: str, number: int, *, context: Context | None = None
+    graph: ResearchGraph, thread: str, number: int, *, server_address: str | None = None
 ) -> Version:
-    """Go back to a version like `revert_thread`, for async callers.
-
-    `context`: the settings that say at which address a server shows documents.
-    """
-    settings = context or Context()
+    """Go back to a version like `revert_thread`, for async callers; `server_address` is the
+    setting, for links to documents."""
 
     async def revert() -> Version:
         config = thread_config(thread)
@@ -88,8 +85,12 @@ async def arevert_thread(
             if version.question_id == state.run.id:
                 raise RevertRefused(f"Version {number} of the run {thread!r} is the current one.")
             finished = await stored_version(state, version, _pages(graph, thread))
-            reader = reader_of(settings, thread_id(thread))
-            new, update = reverted(state, version, finished, settings.clock.now(), reader)
+            owner = (snapshot.metadata or {}).get(OWNER)
+            if owner:
+                # On a server, the latest checkpoint says whose thread it is.
+                config["configurable"][OWNER] = owner
+            reader = reader_of(server_address, thread_id(thread))
+            new, update = reverted(state, version, finished, SystemClock().now(), reader)
             await graph.aupdate_state(config, update, as_node="verify_report")
             return new
 

@@ -181,7 +181,7 @@ class Delivery:
     def __init__(self, state: ResearchState, context: Context, pages: Pages) -> None:
         self._state = state
         self._words = labels(state.run.language_code)
-        self.reader = reader_of(context, pages.thread)
+        self.reader = reader_of(context.server_address, pages.thread)
 
     def end_packets(self, *, was_checked: bool) -> list[Packet]:
         """Return the packets that end a run.
@@ -264,13 +264,12 @@ class Delivery:
         return marked(document, mark, **{REASONING: thought})
 
 
-def reader_of(context: Context, thread: str) -> str | None:
-    """Return the URL prefix under which the server shows the documents of a thread; None or empty
-    as in `links_of`."""
-    address = context.server_address
-    if not address:
-        return address
-    return f"{address.rstrip('/')}/#/run/{quote(thread, safe='')}/source/"
+def reader_of(server_address: str | None, thread: str) -> str | None:
+    """Return the URL prefix under which a server (setting `server_address`) shows the documents of
+    a thread; None or empty as in `links_of`."""
+    if not server_address:
+        return server_address
+    return f"{server_address.rstrip('/')}/#/run/{quote(thread, safe='')}/source/"
 
 
 def unchecked(draft: Draft) -> Report:

@@ -13,6 +13,7 @@ from langgraph.types import Overwrite
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.versions import RevertRefused, aread_version, arevert_thread
+from deep_research.app.words import strategy_of
 from deep_research.core.writing.versions import UnknownVersion
 from deep_research.state import ResearchState
 
@@ -161,6 +162,8 @@ async def test_a_typed_plan_has_versions_too(tmp_path: Path) -> None:
     state = await run.state()
     assert listed(state)[-1] == ("version 3", "revert") and not state.steps
     assert state.messages[-1].text == first.messages[-1].text
+    snapshot = await run.graph.aget_state(thread_config(run.thread))
+    assert snapshot.metadata and strategy_of(snapshot.metadata) == "planned"
     read = await aread_version(run.graph, run.thread, 2)
     assert read.markdown == second.messages[-1].text
 
