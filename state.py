@@ -25,7 +25,7 @@ from .core.records.plan import (
     StepOutcome,
     StepTask,
 )
-from .core.records.report import Brief, Draft, Report
+from .core.records.report import Brief, Draft, Report, Version
 from .core.records.research import (
     NO_RUN,
     Action,
@@ -107,8 +107,8 @@ earlier one."""
 
 @dataclass
 class ResearchState:
-    """The channels of a research run; findings, sources, learnings and memory are kept for the
-    whole thread."""
+    """The channels of a research run; findings, sources, learnings, memory and versions
+    are kept for the whole thread."""
 
     messages: ThreadMessages = field(default_factory=list)
     run: Run = NO_RUN
@@ -145,6 +145,8 @@ class ResearchState:
     report: Report | None = None
     kept: str = ""
     """`Report.kept` of the thread's last report that is no quick answer."""
+    versions: Annotated[dict[str, Version], delta(merge_by_id, dict)] = field(default_factory=dict)
+    """The finished reports of the thread by name, oldest first; see `thread_versions`."""
 
     @property
     def title(self) -> str:
@@ -220,6 +222,7 @@ class StateUpdate(TypedDict, total=False):
     draft: Draft | None
     report: Report | None
     kept: str
+    versions: dict[str, Version]
 
 
 def channels_reset() -> StateUpdate:

@@ -118,12 +118,18 @@ def export_run(
     path: Path | None,
     export_format: str | None,
     evidence: EvidenceShown | None,
+    version: int | None,
+    answer: int | None,
 ) -> int:
-    """Write a run's report, or the whole run as data, to a file or standard output."""
+    """Write a run's report, or the whole run as data, to a file or standard output.
+
+    `version` is the number of a version of the report, by default the latest; `answer` that of an
+    answer about it, which is exported instead.
+    """
     chosen = chosen_format(export_format, path)
     check_output(path)
     name = RunName(safe_text(thread), data_dir)
-    stored, is_as_checked = run_interruptibly(_read_for_export(name))
+    stored, is_as_checked = run_interruptibly(_read_for_export(name, version, answer))
     content = export_content(stored, chosen, name, evidence)
     if path is None and isinstance(content, bytes):
         raise OutputUnusable(
@@ -155,9 +161,10 @@ def export_content(
 
 @reports_errors
 def open_run(thread: str, data_dir: Path | None) -> int:
-    """Write a run's report to the data folder as an HTML page, and open it in the browser."""
+    """Write the latest version of a run's report to the data folder as an HTML page, and open it in
+    the browser."""
     name = RunName(safe_text(thread), data_dir)
-    stored = run_interruptibly(_read(name))
+    stored, _ = run_interruptibly(_read_for_export(name, None, None))
     content = export_content(stored, export_formats()["html"], name)
     page = data_folder(data_dir) / "pages" / f"{stored.thread}.html"
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -231,8 +238,13 @@ def read_packets(thread: str, data_dir: Path | None) -> list[AnyPacket]:
     return run_interruptibly(packets())
 
 
-async def _read_for_export(name: RunName) -> tuple[StoredRun, bool]:
-    """Return a run, and whether its source texts are unchanged since its report was checked."""
+async def _read_for_export(
+    name: RunName, version: int | None, answer: int | None
+) -> tuple[StoredRun, bool]:
+    """Return a run at a version of its report (by default the latest) or at an answer about it, and
+    whether its source texts are unchanged since this was checked."""
     async with open_stored_run(name) as (book, stored):
+        number = version if answer is None else answer
+        stored = await book.at_version(stored, number, is_answer=answer is not None)
         report = stored.state.report
         return stored, report is None or not faults_of(report, await book.texts(stored, report))

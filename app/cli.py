@@ -154,6 +154,19 @@ _SETTINGS_OPTIONS = (
     _LIMIT,
     _NO_TRACE,
 )
+_VERSION = click.option(
+    "--version",
+    "version",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="A version of the report; `show` lists them. Default: the latest, not an answer about it.",
+)
+_ANSWER = click.option(
+    "--answer",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="A short answer about the report, instead of the report.",
+)
 _DATA_DIR = click.option(
     "--data-dir",
     type=click.Path(path_type=Path, file_okay=False),
@@ -367,13 +380,49 @@ def search(words: str, data_dir: Path | None) -> int:
     is_flag=True,
     help="Print the packets of the run as JSON lines, as they were emitted.",
 )
+@click.option(
+    "--version",
+    "version",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="Show only this version of the report. Default: the whole run, with a list of versions.",
+)
+@_ANSWER
+@click.option(
+    "--diff",
+    type=(click.IntRange(min=1), click.IntRange(min=1)),
+    metavar="OLD NEW",
+    help="Show what differs between two versions of the report, by block and word.",
+)
 @_DATA_DIR
-def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | None) -> int:
-    """Show a run: its plan, research and report."""
+def show(
+    thread: str,
+    output_format: Format,
+    as_json: bool,
+    version: int | None,
+    answer: int | None,
+    diff: tuple[int, int] | None,
+    data_dir: Path | None,
+) -> int:
+    """Show a run: its plan, research and report, or one version of its report."""
     if as_json and output_format == "json":
         raise click.UsageError(
             "--json prints only packets: drop --format, or drop --json to get the run as data."
         )
+    chosen = [choice for choice in (version, answer, diff) if choice is not None]
+    if len(chosen) + as_json > 1:
+        raise click.UsageError(
+            "--version, --answer, --diff and --json exclude each other: use only one of them."
+        )
+    if chosen:
+        from ._versions import show_difference, show_version
+
+        if diff:
+            return show_difference(thread, diff, output_format, data_dir)
+        if answer:
+            return show_version(thread, answer, output_format, data_dir, is_answer=True)
+        if version:
+            return show_version(thread, version, output_format, data_dir, is_answer=False)
     if as_json:
         from ._stored import print_packets
 
@@ -406,13 +455,33 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
         f"each sentence, with its passages; default for {_formats_showing('full')})."
     ),
 )
+@_VERSION
+@_ANSWER
 @_DATA_DIR
-def export(thread: str, out: Path | None, **options: Any) -> int:
+def export(
+    thread: str, out: Path | None, version: int | None, answer: int | None, **options: Any
+) -> int:
     """Export a finished run: its report, its sources for a reference manager, or the whole run as
     data."""
+    if version and answer:
+        raise click.UsageError("--version and --answer exclude each other: use only one of them.")
     from ._stored import export_run
 
-    return export_run(thread, path=out, **options)
+    return export_run(thread, path=out, version=version, answer=answer, **options)
+
+
+@cli.command()
+@click.argument("thread")
+@click.argument("version", type=click.IntRange(min=1))
+@_DATA_DIR
+def revert(thread: str, version: int, data_dir: Path | None) -> int:
+    """Go back to a version of a report: make a new version with its text.
+
+    Exports, follow-ups and edits then use it. No version is lost; `show` lists them.
+    """
+    from ._versions import revert_run
+
+    return revert_run(thread, version, data_dir)
 
 
 @cli.command("open")

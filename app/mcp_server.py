@@ -25,6 +25,7 @@ from typing_extensions import override
 from ..core.dialogue.conversation import QUERY_CHARACTERS, check_query, safe_text
 from ..core.errors import DeepResearchError, NoSearchTool, UnknownSetting, failure_of
 from ..core.library.library import Library
+from ..core.records.report import Version, VersionKind
 from ..core.records.research import Depth, Strategy
 from ..core.records.sources import Source
 from ..core.settings.context import Context
@@ -73,6 +74,13 @@ Documents = Annotated[
             "Default: all documents."
         )
     ),
+]
+VersionNumber = Annotated[
+    int | None,
+    Field(ge=1, description="Number of a version of the report. Default: what came last."),
+]
+AnswerNumber = Annotated[
+    int | None, Field(ge=1, description="Number of a short answer about the report.")
 ]
 ThreadId = Annotated[str, Field(description="Id of the research.")]
 AnswerWords = Annotated[str, Field(description="The answer, in plain words.")]
@@ -148,6 +156,20 @@ class Runs(Protocol):
         `name` determines its format (see `check_file`)."""
 
 
+class ReportVersion(BaseModel):
+    """A version of the report of a research, or a short answer about it."""
+
+    model_config = _SHAPE
+
+    number: int
+    """Its number; answers have numbers of their own."""
+    kind: VersionKind
+    """`answer`: a short answer about the report, not a version of it."""
+    title: str
+    date: str
+    """When it was finished (ISO 8601)."""
+
+
 class ResearchResult(BaseModel):
     """Status of a research, and its report."""
 
@@ -173,6 +195,8 @@ class ResearchResult(BaseModel):
     """The report in Markdown with its list of sources; empty if there is none yet."""
     sources: list[CitedSource]
     """The sources that the report cites: number, title, and where to open it."""
+    versions: list[ReportVersion]
+    """The finished reports of the research, oldest first, for `read_report`."""
 
 
 class FoundPassage(BaseModel):
@@ -334,11 +358,27 @@ class ResearchServer(FastMCP[Any]):
         return await self._run(call, thread, view, runs.go_on(thread, question, view))
 
     async def read_report(
-        self, call: Call[Any, Any], thread: ThreadId
+        self,
+        call: Call[Any, Any],
+        thread: ThreadId,
+        version: VersionNumber = None,
+        answer: AnswerNumber = None,
     ) -> Annotated[CallToolResult, ResearchResult]:
         """Read the report of a research with its sources, or its status if there is no report
-        yet."""
-        return _result(await self._runs(call).book.read(thread))
+        yet.
+
+        The result lists all versions of the report, and the short answers about it, which can be
+        read by their numbers.
+        """
+        book = self._runs(call).book
+        stored = await book.read(thread)
+        if version is not None and answer is not None:
+            raise UnknownSetting("Give the number of a version or of an answer, not both.")
+        if version is not None:
+            stored = await book.at_version(stored, version)
+        if answer is not None:
+            stored = await book.at_version(stored, answer, is_answer=True)
+        return _result(stored)
 
     async def search_documents(
         self,
@@ -486,6 +526,7 @@ def _result(stored: StoredRun) -> CallToolResult:
         asks=safe_text(stored.asks),
         report="" if stored.asks else stored.report,
         sources=[] if stored.asks else cited_sources(state.report, state.sources),
+        versions=[_version(version) for version in stored.versions],
     )
     if result.asks:
         text = (
@@ -494,6 +535,9 @@ def _result(stored: StoredRun) -> CallToolResult:
         )
     elif result.report:
         text = f"{result.report}\n\nThread of this research: {result.thread}"
+        if len(stored.versions) > 1:
+            names = ", ".join(version.name for version in stored.versions)
+            text += f"\nWhat `read_report` can read of it: {names}"
     else:
         text = (
             f"There is no report yet: the research {result.thread} is {result.status}. "
@@ -501,6 +545,15 @@ def _result(stored: StoredRun) -> CallToolResult:
         ).rstrip()
     content: list[ContentBlock] = [TextContent(type="text", text=text)]
     return CallToolResult(content=content, structuredContent=result.model_dump(mode="json"))
+
+
+def _version(version: Version) -> ReportVersion:
+    return ReportVersion(
+        number=version.number,
+        kind=version.kind,
+        title=safe_text(version.title),
+        date=version.date,
+    )
 
 
 def _passage(source: Source, text: str, **more: str) -> FoundPassage:

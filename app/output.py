@@ -13,16 +13,25 @@ from ..core.dialogue.conversation import clean_nested, safe_text
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
-from ..core.records.report import Audit
+from ..core.records.report import Audit, Version, VersionKind
 from ..core.records.research import Finding, Run, Spent, dollars, total
 from ..core.records.sources import Source
 from ..core.writing.notes import ReportNotes
+from ..core.writing.versions import restored_number, thread_versions
 from ..state import ResearchState
 from ._overview import ListedRun, Overview
 from ._settings import RunName
 from .runs import StoredRun
 from .words import counted, counts_line, in_words
 
+_KIND_WORDS: Mapping[VersionKind, str] = {
+    "research": "first report",
+    "question": "further question",
+    "edit": "edited",
+    "refresh": "sources refreshed",
+    "revert": "back to version",
+    "answer": "short answer",
+}
 _NOT_BEGUN = StepOutcome(step="")
 """Outcome shown for a step that has not started."""
 
@@ -91,6 +100,7 @@ def _run_data(stored: StoredRun) -> dict[str, Any]:
         "contradictions": _contradictions(state, state.own_observations),
     }
     data = _report_data(stored)
+    data["versions"] = versions_data(state)
     data.update(clean_nested(planned))
     data["research"] = [_finding_data(state, finding) for finding in _findings(state)]
     if state.report and state.report.audit:
@@ -131,6 +141,11 @@ def _body_lines(stored: StoredRun) -> list[str]:
             lines += _finding_lines(state, finding)
     if state.report and state.report.audit:
         lines += _audit_lines(state, state.report.audit)
+    versions = thread_versions(state)
+    if len(versions) > 1:
+        lines += ["", "Versions"]
+        for version in versions.values():
+            lines.append(f"  {version_line(state, version)}")
     if stored.asks:
         lines += ["", "The run asks"]
         lines += [f"  {line}" for line in stored.asks.splitlines()]
@@ -170,6 +185,29 @@ def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
     if audit.model_calls:
         lines.append(f"  {calls_line(audit)}")
     return lines
+
+
+def version_line(state: ResearchState, version: Version) -> str:
+    """Return a version or answer of a thread as one line of a list: name, date, kind, title."""
+    kind = _KIND_WORDS[version.kind]
+    if version.kind == "revert":
+        kind += f" {restored_number(state, version)}"
+    date = version.date[:16].replace("T", " ")
+    return f"{version.name:12} {date:16}  {kind:17} {version.title}".rstrip()
+
+
+def versions_data(state: ResearchState) -> list[dict[str, Any]]:
+    """Return the versions and answers of a thread as data, oldest first.
+
+    Of a version that was put back, `restores` is the number of the one with the same text.
+    """
+    data = list[dict[str, Any]]()
+    for version in thread_versions(state).values():
+        fields = version.model_dump(exclude={"content"})
+        if version.kind == "revert":
+            fields["restores"] = restored_number(state, version)
+        data.append(fields)
+    return data
 
 
 def end_line(stored: StoredRun) -> str:

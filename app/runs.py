@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, NamedTuple
 
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 from pydantic import BaseModel
@@ -22,17 +22,19 @@ from ..core.dialogue.conversation import (
     check_query,
     check_question,
     mark_of,
-    question_line,
+    marked,
     safe_text,
+    title_or_question,
 )
 from ..core.errors import UnknownSetting, UserMistake
 from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.checking.source_text import SourceText
+from ..core.evidence.text.differences import BlockDifference
 from ..core.library.earlier import EarlierPages, ReadPage
 from ..core.library.library import Library
 from ..core.models.resolve import check_models, load_models
-from ..core.records.report import Report
+from ..core.records.report import FinishedReport, Report, Version
 from ..core.records.research import Strategy
 from ..core.settings.context import ROLES, Context
 from ..core.settings.limits import Limits
@@ -42,6 +44,15 @@ from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
 from ..core.writing.outline import check_outline
+from ..core.writing.report import reader_of
+from ..core.writing.versions import (
+    differences_of,
+    document_of,
+    find_version,
+    latest_version,
+    read_version,
+    thread_versions,
+)
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
@@ -49,10 +60,9 @@ from ._progress import ProgressView, usual_cost_line
 from ._settings import RunName, unknown_thread
 from .embed import ResearchGraph, build_graph, thread_config
 from .stream import apackets
+from .versions import arevert_thread
 from .words import counts_line, default_strategy, strategy_of
 
-_TITLE_CHARACTERS = 100
-"""Length to which a question is shortened as the title of its run."""
 _APPROVED = "yes"
 _OF_ONE_QUESTION = frozenset({"clarify", "outline"})
 """Settings that a follow-up does not take over from the question before."""
@@ -133,6 +143,8 @@ class StoredRun(NamedTuple):
     """Name that the user gave the run on the web page; empty if none."""
     version: str = ""
     """Version of the stored state; empty if unknown."""
+    shown: FinishedReport | None = None
+    """The report of the version that `state` is reduced to; None: whatever the state has."""
 
     @property
     def is_planned(self) -> bool:
@@ -187,10 +199,7 @@ class StoredRun(NamedTuple):
     @property
     def title(self) -> str:
         """Title of the report, else the beginning of the question."""
-        if self.state.title:
-            return safe_text(self.state.title)
-        line = question_line(self.question)
-        return safe_text(shorten(line, _TITLE_CHARACTERS, placeholder="…"))
+        return title_or_question(self.state.title, self.question)
 
     @property
     def question(self) -> str:
@@ -201,6 +210,11 @@ class StoredRun(NamedTuple):
         if not self.state.messages:
             return ""
         return str(self.state.messages[-1].text)
+
+    @property
+    def versions(self) -> list[Version]:
+        """The versions of the thread's report and the answers about it, oldest first."""
+        return list(thread_versions(self.state).values())
 
     @property
     def asked(self) -> list[str]:
@@ -225,6 +239,25 @@ class StoredRun(NamedTuple):
             status = "it is waiting for an answer"
             command += " --answer TEXT"
         raise NoReportYet(f"The run {name.thread!r} has no report yet: {status}. Resume: {command}")
+
+    def at(self, finished: FinishedReport, reader: str | None) -> StoredRun:
+        """Return the run as if it had ended with this report of its thread, without what is only
+        known of the current question, such as its plan; `reader` as in `links_of`."""
+        state = self.state
+        state = ResearchState(
+            messages=[marked(document_of(finished, reader), "report")],
+            run=finished.run,
+            findings=state.findings,
+            sources={**state.sources, **{source.key: source for source in finished.sources}},
+            learnings=state.learnings,
+            memory=state.memory,
+            versions=state.versions,
+            # Without a plan, only the report can have a title.
+            report=finished.report.model_copy(update={"title": finished.title}),
+        )
+        return self._replace(
+            state=state, waiting={}, is_unfinished=False, failure="", runner="", shown=finished
+        )
 
     def message(self, words: str) -> Any:
         """Return the user's text as graph input: an answer, a hint, or a question; None for a hint
@@ -252,6 +285,8 @@ class RunBook(NamedTuple):
     data_dir: Path
     user: str = ""
     """Owner of the runs on a shared server; empty for all owners."""
+    server_address: str | None = None
+    """Where the server shows documents; None outside of it: as the setting says."""
 
     @classmethod
     @asynccontextmanager
@@ -392,16 +427,61 @@ class RunBook(NamedTuple):
             version=version,
         )
 
+    async def at_version(
+        self, stored: StoredRun, number: int | None = None, *, is_answer: bool = False
+    ) -> StoredRun:
+        """Return a run as it was with a version of its report, by default the latest, or with an
+        answer about it; raises `UnknownVersion`.
+
+        A run without any report is returned unchanged.
+        """
+        state = stored.state
+        if number is not None:
+            return await self.with_version(stored, find_version(state, number, is_answer=is_answer))
+        latest = latest_version(state)
+        return await self.with_version(stored, latest) if latest else stored
+
+    async def with_version(self, stored: StoredRun, version: Version) -> StoredRun:
+        """Return a run as it was with one of its versions or answers; raises `UnknownVersion`."""
+        pages = Pages(self.database.store, stored.thread)
+        finished = await read_version(stored.state, version, pages)
+        if stored.state.report and version.question_id == stored.state.run.id:
+            return stored._replace(shown=finished)
+        return stored.at(finished, reader_of(self._address, stored.thread))
+
+    async def differences(
+        self, stored: StoredRun, before: int, after: int
+    ) -> list[BlockDifference]:
+        """Return what differs between two versions of a run's report; raises `UnknownVersion`."""
+        pages = Pages(self.database.store, stored.thread)
+        texts = list[FinishedReport]()
+        for number in (before, after):
+            version = find_version(stored.state, number)
+            texts.append(await read_version(stored.state, version, pages))
+        return await asyncio.to_thread(differences_of, *texts)
+
+    async def revert(self, stored: StoredRun, number: int) -> Version:
+        """Make a new version of a run's report with the text of an earlier one; see
+        `revert_thread`."""
+        graph = self.graph(stored.strategy)
+        return await arevert_thread(graph, stored.thread, number, server_address=self._address)
+
     async def earlier(self, stored: StoredRun) -> list[StoredRun]:
         """Return the earlier questions of a run's thread, oldest first, each with its final
         state."""
         graph = self.graph(stored.strategy)
         config = thread_config(stored.thread)
         config["configurable"]["checkpoint_ns"] = ""
+        begins = list[CheckpointTuple]()
+        # A version that was put back is an update of the state.
+        for source in ("input", "update"):
+            async for begun in self.database.saver.alist(config, filter={"source": source}):
+                begins.append(begun)
+        begins.sort(key=lambda begun: begun.checkpoint["ts"], reverse=True)
         ended = dict[str, StoredRun]()
-        async for begun in self.database.saver.alist(config, filter={"source": "input"}):
-            # The checkpoint before the input of a question contains the final state of the previous
-            # question.
+        for begun in begins:
+            # The checkpoint before the beginning of a question contains the final state of the
+            # previous question.
             if not begun.parent_config:
                 continue
             snapshot = await graph.aget_state(begun.parent_config)
@@ -500,6 +580,13 @@ class RunBook(NamedTuple):
                 return
             # Finished steps are kept; pending calls are repeated.
             message = Command(update={"messages": [HumanMessage(hint)]})
+
+    @property
+    def _address(self) -> str | None:
+        """The setting `server_address`."""
+        if self.server_address is not None:
+            return self.server_address
+        return self._context({}).server_address
 
     def _notes(self, thread: str) -> ThreadNotes:
         return ThreadNotes(self.database.store, thread)

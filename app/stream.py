@@ -16,6 +16,7 @@ from langgraph.types import Command
 from pydantic import TypeAdapter
 
 from ..core.errors import UnknownThread, UserMistake, stop_message
+from ..core.events.blocks import ReportPackets
 from ..core.events.log import StoredLog
 from ..core.events.packets import (
     AnyPacket,
@@ -25,6 +26,7 @@ from ..core.events.packets import (
     Placement,
     StopReason,
 )
+from ..core.evidence.citations.rendering import plain_citations
 from ..core.records.research import Run
 from ..core.settings.context import Clock, Context, SystemClock
 from ..core.store.pages import Pages
@@ -294,6 +296,11 @@ async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) 
         packets += map(read_packet, _upgraded(logged))
     if packets and packets[-1].type == "stop":
         return packets
+    if state.report and not packets:
+        # The user has put an earlier version back, so that nothing was streamed.
+        text = plain_citations(state.report.text)
+        revised = ReportPackets(Placement(turn_index=0)).revised(text, state.report.keys)
+        return [read_packet(revised.model_dump()), OverallStop.of(run, 0)]
     last_turn = 0
     for packet in packets:
         if packet.placement.sub_turn_index is None:

@@ -42,6 +42,7 @@ from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
 from ..core.writing.language import Language, check_language, decide_language, named_language
 from ..core.writing.outline import check_outline
+from ..core.writing.versions import keep_first_version
 from ..state import ResearchState, StateUpdate, channels_reset
 from ..tools.offer import check_tools, load_tools, note_user, search_scope
 from ..tools.run_engines import choose_engines
@@ -197,8 +198,13 @@ async def _start(
         notices=tuple(notices),
         not_read=tuple(file.not_read for file in status.left_out[:_NAMED_IN_NOTICES]),
     )
-    await note_user(Pages.of_node(runtime.store, run.id), messages, run)
-    return {"messages": _changed(messages, drop), "run": run, **channels_reset()}
+    pages = Pages.of_node(runtime.store, run.id)
+    await note_user(pages, messages, run)
+    update = StateUpdate(messages=_changed(messages, drop), run=run, **channels_reset())
+    versions = await keep_first_version(state, pages)
+    if versions:
+        update["versions"] = versions
+    return update
 
 
 def _with_languages(scope: Scope, codes: Sequence[str], language: Language) -> Scope:

@@ -18,6 +18,7 @@ from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.notes import ReportNotes, asked_notes
 from ..core.writing.report import audited_report, unchecked, with_house_words
+from ..core.writing.versions import keep_version
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -101,7 +102,8 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     messages = await asyncio.to_thread(delivery.report_messages)
     if not run.is_quick:
         update["kept"] = kept
-    return {**update, "messages": messages, "report": report}
+    versions = await keep_version(turn.state, turn.pages, context.clock.now())
+    return {**update, "messages": messages, "report": report, "versions": versions}
 
 
 async def _kept_before(turn: Turn) -> str:

@@ -11,16 +11,16 @@ import lxml.html
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from ...core.dialogue.conversation import title_or_question
 from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.labels import Labels, labels
 from ...core.evidence.citations.rendering import link_to, without_marks
 from ...core.evidence.citations.sanitizing import commonmark, sanitized
-from ...core.evidence.memory.observations import ThreadDisputes
 from ...core.evidence.text.sentences import sentences_of
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
 from ...core.records.research import dollars
 from ...core.records.sources import Dispute, Source
-from ...core.writing.notes import ReportNotes
+from ...core.writing.versions import finished_of
 from ..runs import StoredRun
 from ..words import in_words
 
@@ -63,29 +63,28 @@ class Finished(NamedTuple):
 
 def finished_report(stored: StoredRun) -> Finished:
     """Return the finished report of a run, which must have one."""
-    state = stored.state
-    run = state.run
-    report = state.report
+    report = stored.state.report
     assert report is not None
-    title = stored.title
+    shown = stored.shown or finished_of(stored.state, report)
+    report = shown.report
+    title = title_or_question(shown.title, shown.run.question)
     if report.is_title_marked:
-        title += f" ({labels(run.language_code).not_verified})"
+        title += f" ({labels(shown.run.language_code).not_verified})"
     gaps = report.audit.open_gaps if report.audit else ()
-    report_notes = ReportNotes(state)
     # The audit lists the gaps.
-    notes = [note for note in report_notes.lines() if note.partition(": ")[2] not in gaps]
+    notes = [note for note in shown.notes if note.partition(": ")[2] not in gaps]
     return Finished(
         title=title,
-        question=run.question,
-        date=run.date,
-        language_code=run.language_code,
+        question=shown.run.question,
+        date=shown.run.date,
+        language_code=shown.run.language_code,
         report=report,
-        cited=report.cited(state.sources),
+        cited=shown.cited,
         notes=notes,
-        contradictions=ThreadDisputes(state).in_report(report),
-        was_researched=bool(state.sources),
-        sources=state.sources,
-        left_out=report_notes.left_out(),
+        contradictions=shown.contradictions,
+        was_researched=shown.was_researched,
+        sources={**stored.state.sources, **{source.key: source for source in shown.sources}},
+        left_out=shown.left_out,
     )
 
 

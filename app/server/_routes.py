@@ -29,6 +29,7 @@ from ...core.errors import (
     DeepResearchError,
     QuestionRefused,
     ReportUnreadable,
+    ThreadBusy,
     UnknownThread,
     UserMistake,
     log_failure,
@@ -42,8 +43,11 @@ from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import source_texts
 from ...core.writing.notes import ReportNotes
+from ...core.writing.versions import version_of_question
 from ...state import ResearchState
+from .._versions import differences_data
 from ..exports.formats import FORMATS, export_formats
+from ..output import versions_data
 from ..runs import RunBook, StoredRun
 from ..words import GRAPHS, EvidenceShown
 from ._bodies import sent_json
@@ -56,6 +60,8 @@ _LISTED = 50
 """Maximum number of listed runs; the latest are listed."""
 _LABEL_CHARACTERS = 200
 """Maximum length of a run's name."""
+_NUMBER_DIGITS = 6
+"""Maximum number of digits of a version's number."""
 BEGIN_SECONDS = 30
 """Seconds that a packet stream waits for a run to start."""
 _GAP_SECONDS, _OTHERS_SECONDS = 0.3, 1.0
@@ -79,6 +85,8 @@ async def opened_book() -> AsyncIterator[None]:
         for strategy in GRAPHS:
             # Compiling a graph would block the server.
             await asyncio.to_thread(book.graph, strategy)
+        operator = await asyncio.to_thread(lambda: UserSettings().operator)
+        book = book._replace(server_address=operator.server_address)
         opened_books.append(book)
         watching = asyncio.create_task(_watch_others(book))
         yield
@@ -217,8 +225,8 @@ def checks_of(user: str) -> UserChecks:
 
 
 async def export_run(request: Request) -> Response:
-    """Return a run's report in a format of `deep-research export`; `question` selects an earlier
-    question by id."""
+    """Return a run's report in a format of `deep-research export`: the latest version, or the one
+    that `version`, `answer` (numbers) or `question` (the id of a question) selects."""
     formats = await asyncio.to_thread(export_formats)
     wanted = request.query_params.get("format", FORMATS[0].name)
     export_format = formats.get(wanted)
@@ -229,8 +237,8 @@ async def export_run(request: Request) -> Response:
     evidence: Any = request.query_params.get("evidence")
     if evidence not in get_args(EvidenceShown):
         evidence = None
-    stored = await _run(request)
     try:
+        stored = await _run_at_version(request)
         stored.finished_report()
         content = await asyncio.to_thread(export_format.write, stored, evidence)
     except UserMistake as error:
@@ -242,6 +250,35 @@ async def export_run(request: Request) -> Response:
         "Cache-Control": "no-store",
     }
     return Response(content, media_type=export_format.media_type, headers=headers)
+
+
+async def compare_versions(request: Request) -> Response:
+    """Return what differs between the versions `old` and `new` of a run's report: a list of blocks,
+    each a list of pieces with `change` (same, removed, added) and `text`."""
+    stored = await _run(request)
+    numbers = [_number(request, name) for name in ("old", "new")]
+    if None in numbers:
+        raise HTTPException(422, "Send ?old=NUMBER&new=NUMBER, the numbers of two versions.")
+    try:
+        differences = await opened_books[-1].differences(stored, *filter(None, numbers))
+    except UserMistake as error:
+        raise HTTPException(404, str(error)) from error
+    return JSONResponse(differences_data(differences), headers={"Cache-Control": "no-store"})
+
+
+async def revert_run(request: Request) -> Response:
+    """Make a new version of a run's report with the text of the `version` in the body; return its
+    number."""
+    stored = await _run(request)
+    sent = sent_json(request)
+    number = sent.get("version") if isinstance(sent, dict) else None
+    if not isinstance(number, int):
+        raise HTTPException(422, 'Send {"version": NUMBER}, the number of a version.')
+    try:
+        new = await opened_books[-1].revert(stored, number)
+    except (UserMistake, ThreadBusy) as error:
+        raise HTTPException(409, str(error)) from error
+    return JSONResponse({"version": new.number})
 
 
 async def show_source(request: Request) -> Response:
@@ -301,6 +338,8 @@ ROUTES: Sequence[Route] = (
     Route("/research/runs/{thread}/earlier", list_earlier),
     Route("/research/runs/{thread}/packets", stream_packets),
     Route("/research/runs/{thread}/export", export_run),
+    Route("/research/runs/{thread}/differences", compare_versions),
+    Route("/research/runs/{thread}/revert", revert_run, methods=["POST"]),
     Route("/research/runs/{thread}/sources/{number:int}", show_source),
 )
 """All our routes; each requires a user's token."""
@@ -354,6 +393,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
             "usd": spent.usd,
         },
         "has_report": state.report is not None,
+        "versions": versions_data(state),
         "sources": _sources(state),
         "checked": stored.checked,
         "open_gaps": ReportNotes(state).open_points(),
@@ -525,6 +565,32 @@ async def _run(request: Request) -> StoredRun:
         if earlier.state.run.id == question:
             return earlier
     raise HTTPException(404, f"Run {thread} has no question {question}.")
+
+
+async def _run_at_version(request: Request) -> StoredRun:
+    """Return the requested run at the requested version, answer or question, or else at its latest
+    version; raises status 404 or 422, and `UserMistake` for an unknown version."""
+    stored = await _run(request)
+    book = opened_books[-1]
+    for name in ("version", "answer"):
+        number = _number(request, name)
+        if number is not None:
+            return await book.at_version(stored, number, is_answer=name == "answer")
+    if "question" not in request.query_params:
+        return await book.at_version(stored)
+    version = version_of_question(stored.state, stored.state.run.id)
+    return await book.with_version(stored, version) if version else stored
+
+
+def _number(request: Request, name: str) -> int | None:
+    """Return a number in the query of a request, None if it has none; raises status 422."""
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    # Longer numbers are none of a version, and could be too long to be read.
+    if not text.isdecimal() or len(text) > _NUMBER_DIGITS:
+        raise HTTPException(422, f"{name}: send a number, such as {name}=1.")
+    return int(text)
 
 
 def _no_run(thread: str) -> HTTPException:

@@ -13,6 +13,7 @@ import unicodedata
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
+from textwrap import shorten
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from langchain_core.messages import (
@@ -48,6 +49,8 @@ _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _FILES = TypeAdapter(list[Attached])
 _LONG = 200
 """Length in characters above which a question is shortened to its first sentence in titles."""
+_TITLE_CHARACTERS = 100
+"""Length to which a question is shortened as the title of its report."""
 _END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
 """End of the first sentence of a question."""
 QUERY_CHARACTERS = 4_000
@@ -280,6 +283,13 @@ def question_line(question: str) -> str:
         sentence = _END.split(question.strip(), maxsplit=1)[0]
         line = " ".join(sentence.split())
     return line
+
+
+def title_or_question(title: str, question: str) -> str:
+    """Return the title of a report; if it has none, the beginning of the question."""
+    if not title:
+        title = shorten(question_line(question), _TITLE_CHARACTERS, placeholder="…")
+    return safe_text(title)
 
 
 def read_messages(sent: Any) -> list[AnyMessage]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from .research import Action
+from .research import Action, Run
 from .sources import Dispute, NotRead, Record, Source
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
@@ -22,6 +22,13 @@ DecidedBy = Literal["", "quotation", "passages", "calculation", "judge"]
 """What a verdict rests on: a verbatim quotation, quoted passages, calculations with figures of
 these, or a model's judgement that code did not prove; empty if nothing was decided."""
 Repair = Literal["rewritten", "cited anew", "hedged"]
+VersionKind = Literal["research", "question", "edit", "refresh", "revert", "answer"]
+"""How a finished report came about.
+
+`research`: the thread's first; `question`: a later research; `edit`: the user had the report
+changed; `refresh`: its sources were read again; `revert`: an earlier version was put back;
+`answer`: no version of the report, but a short answer about it.
+"""
 _CITATION = re.compile(r"\[[\d, ]+\]")
 
 
@@ -331,3 +338,57 @@ class Report(CitingText):
         for block in self.house_words:
             text = text.removeprefix(block).removesuffix(block)
         return text.strip("\n") if self.house_words else text
+
+
+class FinishedReport(Record):
+    """A finished report with all that is printed and exported with it; it stays the same when the
+    thread goes on."""
+
+    title: str
+    """Its title; may be empty."""
+    run: Run
+    """The run that wrote it, as it ended."""
+    report: Report
+    sources: tuple[Source, ...]
+    """The sources that it cites, and those of `contradictions`, as they were read for it."""
+    notes: tuple[str, ...]
+    """The notes below it."""
+    contradictions: tuple[Dispute, ...]
+    """Disputes between its sources."""
+    left_out: tuple[str, ...]
+    """Parts of the question that it leaves out."""
+    was_researched: bool
+    """Whether the thread had any source, cited or not."""
+
+    @property
+    def cited(self) -> list[Source]:
+        """The sources that it cites, with their numbers in its text."""
+        return self.report.cited({source.key: source for source in self.sources})
+
+
+class Version(Record):
+    """A finished report of a thread: a version of its report, or a short answer about it."""
+
+    number: int
+    """Its number, from 1; answers have numbers of their own."""
+    kind: VersionKind
+    title: str
+    """Title of the report; without one, the beginning of the question."""
+    date: str
+    """When it was finished (ISO 8601); only the day if an earlier version of the code stored the
+    report."""
+    content: str
+    """SHA-256 (hex) of the `FinishedReport` in the thread's store; empty if only the state has
+    it."""
+    question_id: str
+    """Id of the question that it ended."""
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it is an answer about the report."""
+        return self.kind == "answer"
+
+    @property
+    def name(self) -> str:
+        """Its name for users, unique in its thread: `version 2`, `answer 1`."""
+        return f"{'answer' if self.is_answer else 'version'} {self.number}"

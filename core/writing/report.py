@@ -41,7 +41,6 @@ from ..evidence.citations.rendering import (
     warning_above,
     with_marks,
     without_marks,
-    write_document,
 )
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import ThreadDisputes
@@ -55,6 +54,7 @@ from ._continuation import Continuation
 from ._titles import may_begin_with_title, split_title
 from .examination import Examined
 from .notes import ReportNotes
+from .versions import document_of, finished_of
 
 
 class ReportEvents(ProseEvents):
@@ -182,12 +182,7 @@ class Delivery:
     def __init__(self, state: ResearchState, context: Context, pages: Pages) -> None:
         self._state = state
         self._words = labels(state.run.language_code)
-        self.reader = context.server_address
-        """URL prefix under which the server shows the thread's documents; None or empty as in
-        `links_of`."""
-        if self.reader:
-            thread = quote(pages.thread, safe="")
-            self.reader = f"{self.reader.rstrip('/')}/#/run/{thread}/source/"
+        self.reader = reader_of(context.server_address, pages.thread)
 
     def end_packets(self, *, was_checked: bool) -> list[Packet]:
         """Return the packets that end a run.
@@ -268,21 +263,7 @@ class Delivery:
 
         `thought` is the model's reasoning.
         """
-        state = self._state
-        cited = report.cited(state.sources)
-        notes = ReportNotes(state)
-        document = write_document(
-            report,
-            cited,
-            notes.lines(),
-            self._words,
-            bool(state.sources),
-            ThreadDisputes(state).in_report(report),
-            state.sources,
-            self.reader,
-            state.title,
-            notes.left_out(),
-        )
+        document = document_of(finished_of(self._state, report), self.reader)
         if not thought:
             return marked(document, mark)
         return marked(document, mark, **{REASONING: thought})
@@ -304,6 +285,14 @@ def clean_report(written: str, sources: Mapping[str, Source]) -> CleanReport:
     cleaned, cited, removed_markers = clean_for_draft(written, sources)
     title, text = split_title(cleaned)
     return CleanReport(title, text, cited, removed_markers)
+
+
+def reader_of(server_address: str | None, thread: str) -> str | None:
+    """Return the URL prefix under which a server (setting `server_address`) shows the documents of
+    a thread; None or empty as in `links_of`."""
+    if not server_address:
+        return server_address
+    return f"{server_address.rstrip('/')}/#/run/{quote(thread, safe='')}/source/"
 
 
 def unchecked(draft: Draft) -> Report:

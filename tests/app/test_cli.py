@@ -102,6 +102,7 @@ def test_programs_read_a_run_as_json(library: Desk) -> None:
             "audit",
             "claims",
             "verdicts",
+            "versions",
         )
     }
 
@@ -247,6 +248,9 @@ def packets_of(out: str) -> list[AnyPacket]:
         (["ask", QUESTION, "--json", "--format", "json"], "drop --format"),
         (["ask", QUESTION, "--yes", "--review-plan"], "--yes and --review-plan exclude each other"),
         (["show", "light", "--json", "--format", "json"], "drop --format"),
+        (["show", "light", "--diff", "1", "2", "--json"], "use only one of them"),
+        (["show", "light", "--version", "1", "--answer", "1"], "use only one of them"),
+        (["export", "light", "--version", "1", "--answer", "1"], "use only one of them"),
     ],
 )
 def test_options_that_exclude_each_other_are_refused(arguments: list[str], words: str) -> None:

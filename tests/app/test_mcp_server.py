@@ -81,6 +81,18 @@ async def use_every_tool(desk: Desk) -> str:
         assert (further["status"], further["thread"]) == ("completed", thread)
         assert "38 metres" in further["report"] and "Ada Moran" not in further["report"]
         assert await peer.data("read_report", thread=thread) == further
+        assert [(version["number"], version["kind"]) for version in further["versions"]] == [
+            (1, "research"),
+            (2, "question"),
+        ]
+        first = await peer.call("read_report", thread=thread, version=1)
+        assert first.structuredContent is not None
+        assert first.structuredContent["report"] == report.structuredContent["report"]
+        assert "can read of it: version 1, version 2" in text_of(first)
+        fault = await peer.fault("read_report", thread=thread, version=3)
+        assert "no version 3: it has versions 1 to 2" in fault
+        fault = await peer.fault("read_report", thread=thread, answer=1)
+        assert "no answer 1: it has no answer" in fault
         found = await peer.data("search_documents", query="Where was Ada Moran born?", passages=1)
         [passage] = found["passages"]
         assert (passage["title"], passage["path"]) == ("Ada Moran", "keeper.md")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
@@ -170,6 +171,68 @@ def test_no_request_blocks_the_server(server: Server) -> None:
 def kept(server: Server) -> list[Path]:
     """Attached files and their indexes, of all threads."""
     return [path for path in (server.data / "attachments").rglob("*") if path.is_file()]
+
+
+async def test_versions_of_a_report_are_compared_exported_and_put_back(
+    web: httpx.AsyncClient, alice: LangGraphClient
+) -> None:
+    talk = await Conversation(alice).create()
+    await talk.ask(FIRST)
+    await talk.ask(FURTHER)
+    path = f"/research/runs/{talk.thread}"
+
+    async def listed() -> list[dict[str, Any]]:
+        [run] = [run for run in await get(web, "/research/runs") if run["thread"] == talk.thread]
+        assert run["status"] == "completed"
+        return list((await get(web, f"{path}/export?format=json"))["versions"])
+
+    assert [version["kind"] for version in await listed()] == ["research", "question"]
+    first = (await web.get(f"{path}/export?version=1")).text
+    second = (await web.get(f"{path}/export")).text
+    assert FIRST in first and FIRST not in second
+    # What is exported has the links that the user was shown.
+    values: Any = (await alice.threads.get_state(talk.thread))["values"]
+    shown = values["messages"]
+    assert (shown[1]["content"], shown[-1]["content"]) == (first, second)
+    blocks = await get(web, f"{path}/differences?old=1&new=2")
+    words = dict.fromkeys(("same", "removed", "added"), "")
+    for piece in itertools.chain(*blocks):
+        words[piece["change"]] += piece["text"]
+    assert all(words.values()) and "lit" in words["removed"]
+    assert (await web.get(f"{path}/differences?old=1")).status_code == 422
+    assert (await web.get(f"{path}/differences?old=1&new=7")).status_code == 404
+    for wrong in ("version=x", "version=1234567", "answer=-1"):
+        assert (await web.get(f"{path}/export?{wrong}")).status_code == 422
+    unknown = await web.get(f"{path}/export?answer=1")
+    assert (unknown.status_code, unknown.json()["detail"]) == (
+        409,
+        "The thread has no answer 1: it has no answer.",
+    )
+    wrongs: list[Any] = [{}, {"version": "1"}, []]
+    for wrong_body in wrongs:
+        assert (await web.post(f"{path}/revert", json=wrong_body)).status_code == 422
+    back = f"{path}/revert"
+    assert (await web.post(back, json={"version": 2})).status_code == 409
+    not_mine = await web.post(back, json={"version": 1}, headers={"X-Api-Key": BOB})
+    assert not_mine.status_code == 404
+
+    put_back = await web.post(back, json={"version": 1})
+    assert (put_back.status_code, put_back.json()) == (200, {"version": 3})
+    assert (await listed())[-1]["restores"] == 1
+    assert (await web.get(f"{path}/export")).text == first
+    values = (await alice.threads.get_state(talk.thread))["values"]
+    shown = values["messages"]
+    assert shown[-1]["content"] == first
+    # Each question keeps its own report.
+    earlier = await get(web, f"{path}/earlier")
+    texts = list[str]()
+    for question in earlier:
+        answer = await web.get(f"{path}/export?question={question['question_id']}")
+        texts.append(answer.text)
+    assert texts == [first, second]
+    await talk.ask(FURTHER)
+    assert len(await get(web, f"{path}/earlier")) == 3
+    assert [version["number"] for version in await listed()] == [1, 2, 3, 4]
 
 
 @pytest.mark.slow

@@ -82,10 +82,11 @@ HIDDEN = (
     (re.compile(r'"version": "[^"]+"'), '"version": "…"'),
     (re.compile(r'"(input_tokens|cached_tokens|usd)": (?:[\d.e-]+|\{[^}]*\})'), r'"\1": "…"'),
     (re.compile(r"\b[0-9a-f]{16}-(?=Q\d)"), "…-"),
-    (re.compile(r'"(orientation|id)": "(?:[0-9a-f]{8}…|[0-9a-f]{16})"'), r'"\1": "…"'),
+    (re.compile(r'"(orientation|id|content)": "(?:[0-9a-f]{8}…|[0-9a-f]{16})"'), r'"\1": "…"'),
+    (re.compile(r'"date": "[\d-]+T[\d:+-]+"'), '"date": "…"'),
 )
-"""Patterns and their replacements. Ids of fences, calls and learnings and the version of the code
-differ between runs, paths and hashes are long, and the size of requests changes with the wording of
+"""Patterns and their replacements. Ids of fences, calls and learnings, the version of the code
+and the times of versions differ between runs, paths and hashes are long, and the size of requests changes with the wording of
 prompts."""
 OF_ADDRESSES = ("kept",)
 """Fields and channels that are left out: hashes of texts with the addresses of sources, which

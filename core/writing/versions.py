@@ -1,0 +1,243 @@
+"""The versions of a thread's report: what is stored when a report is finished, and how it is read.
+
+The state only lists them (`Version`); the store of the thread has their texts, so that a checkpoint
+does not grow with each report. The report of the current question is in the state as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from contextlib import suppress
+from datetime import datetime
+
+from ...state import ResearchState, StateUpdate, channels_reset
+from ..dialogue.conversation import marked, safe_text, title_or_question
+from ..errors import UserMistake
+from ..evidence.citations.labels import labels
+from ..evidence.citations.rendering import plain_citations, title_line, write_document
+from ..evidence.memory.observations import ThreadDisputes
+from ..evidence.text.differences import BlockDifference, text_differences
+from ..records.report import FinishedReport, Report, Version, VersionKind
+from ..store.pages import Pages
+from ..store.versions import keep_finished, read_finished
+from .notes import ReportNotes
+
+_KINDS: dict[str, VersionKind] = {"edit": "edit"}
+"""Kind of the version that a run makes, by the entry of the run; any other entry is a question."""
+
+
+class UnknownVersion(UserMistake):
+    """The thread has no version with this number, or its text is not stored."""
+
+
+def finished_of(state: ResearchState, report: Report) -> FinishedReport:
+    """Return a report of the current question with all that is printed with it."""
+    notes = ReportNotes(state)
+    contradictions = ThreadDisputes(state).in_report(report)
+    sources = {source.key: source for source in report.cited(state.sources)}
+    for dispute in contradictions:
+        for key in dispute.sources:
+            sources.setdefault(key, state.sources[key])
+    return FinishedReport(
+        title=state.title,
+        run=state.run,
+        report=report,
+        sources=tuple(sources.values()),
+        notes=tuple(notes.lines()),
+        contradictions=tuple(contradictions),
+        left_out=tuple(notes.left_out()),
+        was_researched=bool(state.sources),
+    )
+
+
+def document_of(finished: FinishedReport, reader: str | None = None) -> str:
+    """Return a finished report as a Markdown document; `reader` as in `links_of`."""
+    return write_document(
+        finished.report,
+        finished.cited,
+        finished.notes,
+        labels(finished.run.language_code),
+        finished.was_researched,
+        finished.contradictions,
+        {source.key: source for source in finished.sources},
+        reader,
+        finished.title,
+        finished.left_out,
+    )
+
+
+def differences_of(before: FinishedReport, after: FinishedReport) -> list[BlockDifference]:
+    """Return what differs between the titles and texts of two reports."""
+    texts = list[str]()
+    for finished in (before, after):
+        text = plain_citations(finished.report.text)
+        texts.append("\n\n".join(filter(None, (title_line(finished.title), text))))
+    return text_differences(*map(safe_text, texts))
+
+
+def thread_versions(state: ResearchState) -> dict[str, Version]:
+    """Return the versions and answers of a thread by name, oldest first.
+
+    If an earlier version of the code stored the thread, its current report is version 1.
+    """
+    if state.versions or not state.report:
+        return dict(state.versions)
+    first = _version(state, "research", _day_of(state.run.date), "")
+    return {first.name: first}
+
+
+def latest_version(state: ResearchState) -> Version | None:
+    """Return the latest version of a thread's report, which may be older than an answer about it;
+    None if there is none."""
+    versions = [version for version in thread_versions(state).values() if not version.is_answer]
+    return versions[-1] if versions else None
+
+
+def version_of_question(state: ResearchState, question_id: str) -> Version | None:
+    """Return the version or answer that ended a question; None if it has none."""
+    for version in thread_versions(state).values():
+        if version.question_id == question_id:
+            return version
+    return None
+
+
+def restored_number(state: ResearchState, version: Version) -> int:
+    """Return the number of the version whose text a version of the kind `revert` has."""
+    for earlier in thread_versions(state).values():
+        if not earlier.is_answer and earlier.content == version.content:
+            return earlier.number
+    return version.number
+
+
+def find_version(state: ResearchState, number: int, *, is_answer: bool = False) -> Version:
+    """Return a version, or an answer, by its number; raises `UnknownVersion`, which says which
+    there are."""
+    versions = [
+        version for version in thread_versions(state).values() if version.is_answer == is_answer
+    ]
+    for version in versions:
+        if version.number == number:
+            return version
+    kind = "answer" if is_answer else "version"
+    known = f"it has no {kind}"
+    if versions:
+        known = f"it has {kind} 1"
+        if len(versions) > 1:
+            known = f"it has {kind}s 1 to {versions[-1].number}"
+    raise UnknownVersion(f"The thread has no {kind} {number}: {known}.")
+
+
+async def read_version(state: ResearchState, version: Version, pages: Pages) -> FinishedReport:
+    """Return the report of a version; raises `UnknownVersion` if its text is not stored."""
+    finished = None
+    if version.content:
+        finished = await read_finished(pages, version.content)
+    is_current = version.question_id == state.run.id
+    if finished is None and is_current and state.report:
+        finished = await asyncio.to_thread(finished_of, state, state.report)
+    if finished is None:
+        raise UnknownVersion(
+            f"The text of {version.name} is not stored: only the current report is kept, because "
+            "the app has no lasting store (argument `store`)."
+        )
+    return finished
+
+
+async def keep_version(state: ResearchState, pages: Pages, now: datetime) -> dict[str, Version]:
+    """Store the report with which a question has ended; return the update of the channel
+    `versions`."""
+    assert state.report
+    finished = await asyncio.to_thread(finished_of, state, state.report)
+    content = await keep_finished(pages, finished)
+    version = _version(state, _kind_of(state), now.isoformat(timespec="seconds"), content)
+    return {version.name: version}
+
+
+async def keep_first_version(state: ResearchState, pages: Pages) -> dict[str, Version]:
+    """Store the report of a thread that an earlier version of the code has left, before the next
+    question replaces it; return the update of the channel `versions`."""
+    if state.versions or not state.report:
+        return {}
+    finished = await asyncio.to_thread(finished_of, state, state.report)
+    content = await keep_finished(pages, finished)
+    versions = dict[str, Version]()
+    for name, version in thread_versions(state).items():
+        versions[name] = version.model_copy(update={"content": content})
+    return versions
+
+
+def reverted(
+    state: ResearchState,
+    version: Version,
+    finished: FinishedReport,
+    now: datetime,
+    reader: str | None,
+) -> tuple[Version, StateUpdate]:
+    """Return the new version that puts the report of an earlier one back, and the update of the
+    state.
+
+    It ends a question of its own, so that all that is found under the id of a question finds the
+    right report. `reader` as in `links_of`.
+    """
+    latest = latest_version(state)
+    assert latest
+    run = finished.run.model_copy(
+        update={
+            "id": uuid.uuid4().hex,
+            "is_quick": False,
+            "is_recalled": False,
+            "usual_cost": None,
+            "active_seconds": 0.0,
+            "lost_seconds": 0.0,
+        }
+    )
+    new = version.model_copy(
+        update={
+            "number": latest.number + 1,
+            "kind": "revert",
+            "date": now.isoformat(timespec="seconds"),
+            "question_id": run.id,
+        }
+    )
+    # The state has no plan for it, from which its title could be taken.
+    report = finished.report.model_copy(update={"title": finished.title})
+    update = channels_reset()
+    update["run"] = run
+    update["report"] = report
+    update["versions"] = {new.name: new}
+    update["messages"] = [marked(document_of(finished, reader), "report")]
+    return new, update
+
+
+def _version(state: ResearchState, kind: VersionKind, date: str, content: str) -> Version:
+    """Return the next version or answer of a thread."""
+    is_answer = kind == "answer"
+    number = 1
+    for version in state.versions.values():
+        if version.is_answer == is_answer:
+            number = version.number + 1
+    return Version(
+        number=number,
+        kind=kind,
+        title=title_or_question(state.title, state.run.question),
+        date=date,
+        content=content,
+        question_id=state.run.id,
+    )
+
+
+def _kind_of(state: ResearchState) -> VersionKind:
+    """Return what the report of the current question is in its thread."""
+    if not state.versions:
+        return "research"
+    if state.run.is_quick:
+        return "answer"
+    return _KINDS.get(state.run.entry, "question")
+
+
+def _day_of(words: str) -> str:
+    """Return the day of a date in words, as a run has it, in ISO 8601; empty for other words."""
+    with suppress(ValueError):
+        return datetime.strptime(words, "%A, %B %d, %Y").date().isoformat()
+    return ""
