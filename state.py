@@ -143,6 +143,11 @@ class ResearchState:
     """Insights, gaps and contradictions, by key."""
     draft: Draft | None = None
     report: Report | None = None
+    base: Report | None = None
+    """The thread's last full report with its title, from which edits start; short answers to
+    follow-ups leave it alone."""
+    edit: bool = False
+    """Whether the input asks for an edit of that report (see `ResearchInput`)."""
 
     @property
     def title(self) -> str:
@@ -217,6 +222,8 @@ class StateUpdate(TypedDict, total=False):
     memory: dict[str, Observation]
     draft: Draft | None
     report: Report | None
+    base: Report | None
+    edit: bool
 
 
 def channels_reset() -> StateUpdate:
@@ -235,6 +242,7 @@ def channels_reset() -> StateUpdate:
         outcomes=Overwrite({}),
         draft=None,
         report=None,
+        edit=False,
     )
 
 
@@ -244,6 +252,8 @@ class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
     messages: ThreadMessages = Field(title="Messages", min_length=1)
     """The conversation; its last message is the user's question, or the answer to a clarifying
     question."""
+    edit: bool = Field(default=False, title="Edit the report")
+    """Whether the last message says what to change in the thread's report."""
 
 
 class ResearchOutput(BaseModel, title="Report", use_attribute_docstrings=True):

@@ -7,7 +7,7 @@ import asyncio
 from ..core.accounts.ledger import FinishedRuns
 from ..core.dialogue.conversation import Conversation
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.citations.rendering import title_line
+from ..core.evidence.citations.rendering import title_line, without_marks
 from ..core.library.earlier import EarlierPages
 from ..core.models.resolve import is_extractive, model_names
 from ..core.records import tool_names
@@ -45,7 +45,9 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         turn.announce("verify")
         filler = Filler(context, run, turn.events, turn.placement)
         async with turn.paid():
-            text, foreign = await into_one_language(draft.text, run, context, turn.events)
+            # An edited report has the marks of the last check.
+            unmarked = without_marks(draft.text)
+            text, foreign = await into_one_language(unmarked, run, context, turn.events)
             notices += foreign
             # The title is printed above the text, so it is checked with it.
             titled = [title_line(state.title), text]
@@ -83,8 +85,9 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     turn.apply(report=report)
     delivery = turn.delivery
     turn.emit(*delivery.end_packets(was_checked=was_checked))
-    finished = FinishedRuns.like(turn.pages, turn.state.run, model_names(context))
-    await finished.record(turn.state)
+    if run.entry != "edit":
+        finished = FinishedRuns.like(turn.pages, turn.state.run, model_names(context))
+        await finished.record(turn.state)
     await EarlierPages(turn.pages, context).record(state.sources.values())
     messages = await asyncio.to_thread(delivery.report_messages)
     return {**update, "messages": messages, "report": report}

@@ -76,6 +76,15 @@ class CitingText(Record):
         return cited
 
 
+def words_of(text: str) -> int:
+    """Return the number of words of a Markdown text, without its citations."""
+    count = 0
+    for word in _CITATION.sub("", text).split():
+        if any(map(str.isalnum, word)):
+            count += 1
+    return count
+
+
 class Draft(CitingText):
     """A report as the writer's model wrote it, before its statements are checked."""
 
@@ -94,7 +103,7 @@ class Draft(CitingText):
     rounds: int = 0
     """Number of times that passages on open items were requested from the writer."""
     is_lacking: bool = False
-    """Whether passages on open items are to be added next (`add_to_report`)."""
+    """Whether passages on open items are to be added next (`edit_report`)."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
     title: str = ""
@@ -108,11 +117,7 @@ class Draft(CitingText):
     @property
     def words(self) -> int:
         """Its word count, including headings and tables but not citations."""
-        count = 0
-        for word in _CITATION.sub("", self.text).split():
-            if any(map(str.isalnum, word)):
-                count += 1
-        return count
+        return words_of(self.text)
 
     @property
     def open_grades(self) -> list[Grade]:
@@ -289,6 +294,9 @@ class Brief(Record):
     queries: tuple[str, ...] = ()
     """Search queries for a question answered from one search; if empty, the question itself is the
     query."""
+    instruction: str = ""
+    """What is to change in the thread's report, in the user's words; empty if the clarifier's model
+    was not asked or the run is no edit."""
     began: float = 0.0
     """Active seconds of the run when planning began; earlier time does not count towards the time
     limit."""

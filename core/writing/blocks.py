@@ -20,7 +20,9 @@ _TABLE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 """Matches the line below the header of a table."""
 UNESCAPED_BAR = re.compile(r"(?<!\\)\|")
 """Matches a bar that separates cells."""
-_CAPTION = re.compile(r"\s*(?:\*\*?|__?)?(?:[^\W\d_]+\s\d{1,3}\s?[:.–—-]|[^\n]*(?:\*\*?|__?)\s*$)")
+_CAPTION = re.compile(
+    r"\s*(?:[*_]{1,2})?[^\W\d_]+\s\d{1,3}\s?[:.–—-]|\s*(?P<sign>\*\*?|__?)\S.*(?P=sign)\s*$"
+)
 """Matches a line beside a table that is emphasised, or begins like "Table 2:"."""
 
 

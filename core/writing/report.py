@@ -33,6 +33,7 @@ from ..evidence.citations.citing import (
 from ..evidence.citations.labels import Labels, labels
 from ..evidence.citations.rendering import (
     house_block,
+    house_text,
     plain_citations,
     title_line,
     title_words,
@@ -46,12 +47,13 @@ from ..evidence.citations.titles import may_begin_with_title, split_title
 from ..evidence.memory.observations import ThreadDisputes
 from ..evidence.origin import organisations
 from ..evidence.text.similarity import reprints
-from ..records.report import Audit, ClaimCheck, Draft, Report
+from ..records.report import Audit, CitingText, ClaimCheck, Draft, Report
 from ..records.research import total
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
 from ._continuation import Continuation
+from .blocks import changed_blocks
 from .examination import Examined
 from .notes import left_out, not_read, parts_left_out, report_notes, unanswered
 
@@ -71,7 +73,7 @@ class ReportEvents(ProseEvents):
         self._seconds_before = state.run.active_seconds
         keys = {number: source.key for number, source in self._numbered.items()}
         self.citations = CitationStream(keys)
-        self.message_id = f"report-{uuid.uuid4()}"
+        self.message_id = _new_message_id()
         """Id of the report's message, used in LangGraph's `messages` mode too."""
         self.written = ""
         """The text as shown, with citations as `[n]`."""
@@ -201,8 +203,7 @@ class Delivery:
         assert draft is not None and report is not None
         packets: list[Packet] = []
         if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
-            text = plain_citations(report.text)
-            packets.append(packets_of_report.revised(text, report.keys))
+            packets.append(revision(packets_of_report, draft.streamed, report))
         notes = report_notes(state)
         above = warning_above(
             report, self._words, was_researched=bool(state.sources), left_out=left_out(state)
@@ -233,6 +234,14 @@ class Delivery:
         thought = str(before.additional_kwargs.get(REASONING, ""))
         message = self._message(unchecked(draft), "draft", thought)
         return [message.model_copy(update={"id": before.id})]
+
+    def edited_draft_messages(self, draft: Draft) -> list[BaseMessage]:
+        """Return the message with an edited report, which the checked one replaces."""
+        replaced = self.changed_draft_messages(draft)
+        if replaced:
+            return replaced
+        message = self._message(unchecked(draft), "draft", "")
+        return [message.model_copy(update={"id": _new_message_id()})]
 
     def report_messages(self) -> list[BaseMessage]:
         """Return the update that adds the report to the conversation.
@@ -280,6 +289,46 @@ class Delivery:
         if not thought:
             return marked(document, mark)
         return marked(document, mark, **{REASONING: thought})
+
+
+def revision(packets: ReportPackets, before: str, after: CitingText) -> Packet:
+    """Return the packet with a report that replaces the text `before`."""
+    text = plain_citations(after.text)
+    return packets.revised(text, after.keys, changed_blocks(plain_citations(before), text))
+
+
+def _new_message_id() -> str:
+    return f"report-{uuid.uuid4()}"
+
+
+def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
+    """Return a finished report as a draft that can be edited, with its marks.
+
+    `words` are the labels of its language, `findings` the ids of the findings that were known when
+    it was written.
+    """
+    text = report.checked_text
+    foreword = afterword = ""
+    for block in report.house_words:
+        if report.text.startswith(block):
+            foreword = house_text(block, words)
+        else:
+            afterword = house_text(block, words)
+    return Draft(
+        text=text,
+        sources=report.sources,
+        numbers=report.numbers,
+        streamed=text,
+        streamed_sources=report.sources,
+        removed_markers=0,
+        has_gaps=False,
+        grades=report.grades,
+        is_graded=True,
+        findings=tuple(findings),
+        title=report.title,
+        foreword=foreword,
+        afterword=afterword,
+    )
 
 
 def unchecked(draft: Draft) -> Report:
