@@ -20,7 +20,7 @@ from ..core.dialogue.conversation import (
     safe_text,
     with_attached,
 )
-from ..core.errors import QuestionRefused
+from ..core.errors import ReportNotEditable
 from ..core.events.log import Emitter
 from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.events.tracing import tracing_notices
@@ -29,6 +29,7 @@ from ..core.evidence.text.language import detect_language
 from ..core.library.attachments import INCOMING, message_words, take_files
 from ..core.library.library import Library, LibraryStatus
 from ..core.models.resolve import (
+    check_editor,
     check_models,
     is_extractive,
     load_models,
@@ -70,10 +71,6 @@ _FOREIGN = (
     "words that both have are found: ask in {language}."
 )
 _NOTHING_TO_EDIT = "The thread has no finished report to edit: ask a question first."
-_NO_EDITOR = (
-    "A report is edited by a language model, but the writer's model is extractive and only quotes: "
-    "choose another (models)."
-)
 _RULES_CUT = "Only the beginning of the system message was read (question_characters)."
 
 
@@ -99,7 +96,7 @@ async def begin(
     is_new = not state.run.id or entry == "follow_up"
     goes_on = state.run.entry == "edit" and entry == "continuation"
     if state.edit and (base_of(state) is None or not (is_new or goes_on)):
-        raise QuestionRefused(_NOTHING_TO_EDIT)
+        raise ReportNotEditable(_NOTHING_TO_EDIT)
     if state.edit or goes_on:
         entry = "edit"
     drop = conversation.refused(context.limits.question_characters)
@@ -193,8 +190,8 @@ async def _start(
     if choose_engines(context):
         WebReader.start_parsers(context.limits)
     await load_models(context)
-    if entry == "edit" and is_extractive("writer", context):
-        raise QuestionRefused(_NO_EDITOR)
+    if entry == "edit":
+        check_editor(context)
     warnings = list(check_models(ROLES, context))
     warnings += await asyncio.to_thread(check_language, context.language)
     base = base_of(state)

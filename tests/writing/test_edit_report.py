@@ -12,7 +12,7 @@ from kit.runs import CLEAR, REPORT, Lab, lab, research, search
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, HumanMessage
 
-from deep_research.core.errors import QuestionRefused, RateLimited
+from deep_research.core.errors import RateLimited, ReportNotEditable
 from deep_research.state import ResearchState
 
 TITLE = "The Skerry Light"
@@ -271,12 +271,12 @@ async def test_short_answers_leave_the_report_alone_from_which_edits_start(tmp_p
 
 async def test_there_has_to_be_a_report_and_a_model_that_can_edit(tmp_path: Path) -> None:
     run = edit_lab(tmp_path)
-    with pytest.raises(QuestionRefused, match="no finished report to edit"):
+    with pytest.raises(ReportNotEditable, match="no finished report to edit"):
         await run.ask(asking())
     other = edit_lab(tmp_path)
     await other.ask()
     other.settings["models"] = "extractive"
-    with pytest.raises(QuestionRefused, match="edited by a language model"):
+    with pytest.raises(ReportNotEditable, match="edited by a language model"):
         await other.ask(asking())
 
 
