@@ -19,7 +19,7 @@ from ..core.evidence.citations.rendering import clean_for_draft
 from ..core.records.report import Draft, Grade, Report, words_of
 from ..core.records.research import Finding
 from ..core.records.sources import Source
-from ..core.writing.blocks import Block, Table, report_blocks
+from ..core.writing.blocks import ReportBlock, Table, report_blocks
 from ..core.writing.edits import apply_edits, losses
 from ..core.writing.forms import Form
 from ..core.writing.language import named_language
@@ -299,7 +299,7 @@ def _open_point(grade: Grade) -> str:
     return ": ".join(filter(None, (grade.requirement, grade.missing)))
 
 
-def _shown(block: Block) -> dict[str, Any]:
+def _shown(block: ReportBlock) -> dict[str, Any]:
     """Return a block as the model is shown it."""
     shown: dict[str, Any] = {
         "block": block.number,
@@ -323,7 +323,7 @@ def _cited_passages(report: Report) -> Iterable[tuple[str, str]]:
                 yield passage.source, passage.quote
 
 
-def _parts(blocks: Sequence[Block], room: int) -> list[tuple[int, int]]:
+def _parts(blocks: Sequence[ReportBlock], room: int) -> list[tuple[int, int]]:
     """Return the first and last block of the parts of a report, of at most `room` tokens each.
 
     A part is a section or several, if these are not too long; a longer block is a part of its own.

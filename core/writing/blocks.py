@@ -26,7 +26,7 @@ _CAPTION = re.compile(
 """Matches a line beside a table that is emphasised, or begins like "Table 2:"."""
 
 
-class Block(NamedTuple):
+class ReportBlock(NamedTuple):
     """A part of a report between two places at which text can be inserted."""
 
     number: int
@@ -48,21 +48,21 @@ class Block(NamedTuple):
         return self.kind == "item" and _ORDERED.match(self.text) is not None
 
 
-def report_blocks(text: str) -> list[Block]:
+def report_blocks(text: str) -> list[ReportBlock]:
     """Return the blocks of a Markdown text in order; only white space stands between them."""
     lines = text.split("\n")
     are_code = code_lines(lines)
     offsets = [0]
     for line in lines:
         offsets.append(offsets[-1] + len(line) + 1)
-    blocks = list[Block]()
+    blocks = list[ReportBlock]()
     first = 0
     while first < len(lines):
         if not lines[first].strip() and not are_code[first]:
             first += 1
             continue
         kind, end = _block_at(lines, are_code, first)
-        block = Block(len(blocks) + 1, kind, "\n".join(lines[first:end]), offsets[first])
+        block = ReportBlock(len(blocks) + 1, kind, "\n".join(lines[first:end]), offsets[first])
         blocks.append(block)
         first = end
     return _with_captions(blocks)
@@ -117,9 +117,9 @@ def _begins_table(lines: Sequence[str], are_code: Sequence[bool], index: int) ->
     return len(TableRow.read(header).cells) == len(TableRow.read(rule).cells)
 
 
-def _with_captions(blocks: Sequence[Block]) -> list[Block]:
+def _with_captions(blocks: Sequence[ReportBlock]) -> list[ReportBlock]:
     """Return the blocks, with single lines beside a table that name it as captions."""
-    captioned = list[Block]()
+    captioned = list[ReportBlock]()
     for index, block in enumerate(blocks):
         beside = [*blocks[max(0, index - 1) : index], *blocks[index + 1 : index + 2]]
         is_beside_table = any(other.kind == "table" for other in beside)
@@ -171,7 +171,7 @@ class Table(NamedTuple):
     """Its rows below the header."""
 
     @classmethod
-    def read(cls, block: Block) -> Table:
+    def read(cls, block: ReportBlock) -> Table:
         """Return the table of a block of this kind."""
         header, rule, *rows = map(TableRow.read, block.text.split("\n"))
         return cls(header, rule, tuple(rows))

@@ -16,7 +16,7 @@ from ..evidence.text.numbers import numbers_in
 from ..evidence.text.sentences import sentences_of
 from ..evidence.text.words import names, stems, tokens
 from ._table_edits import edit_table
-from .blocks import Block, Table, TableRow, report_blocks
+from .blocks import ReportBlock, Table, TableRow, report_blocks
 from .report_edit import TABLE_EDITS, ReportEdit
 
 _RANKS = {"replace": 0, "delete": 1, "insert_after": 3, "move_after": 4}
@@ -63,7 +63,7 @@ class _Piece(NamedTuple):
     """A stretch of the edited report."""
 
     text: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[ReportBlock, ...]
     """The blocks of which it consists."""
     number: int
     """Number of the block that it was, or in place of which it stands; 0 for a new one."""
