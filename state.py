@@ -143,10 +143,13 @@ class ResearchState:
     """Insights, gaps and contradictions, by key."""
     draft: Draft | None = None
     report: Report | None = None
-    kept: str = ""
-    """`Report.kept` of the thread's last report that is no quick answer."""
     versions: Annotated[dict[str, Version], delta(merge_by_id, dict)] = field(default_factory=dict)
     """The finished reports of the thread by name, oldest first; see `thread_versions`."""
+    base: Report | None = None
+    """The thread's last full report with its title, from which edits start; short answers to
+    follow-ups leave it alone."""
+    edit: bool = False
+    """Whether the input asks for an edit of that report (see `ResearchInput`)."""
 
     @property
     def title(self) -> str:
@@ -221,8 +224,9 @@ class StateUpdate(TypedDict, total=False):
     memory: dict[str, Observation]
     draft: Draft | None
     report: Report | None
-    kept: str
     versions: dict[str, Version]
+    base: Report | None
+    edit: bool
 
 
 def channels_reset() -> StateUpdate:
@@ -241,6 +245,7 @@ def channels_reset() -> StateUpdate:
         outcomes=Overwrite({}),
         draft=None,
         report=None,
+        edit=False,
     )
 
 
@@ -250,6 +255,8 @@ class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
     messages: ThreadMessages = Field(title="Messages", min_length=1)
     """The conversation; its last message is the user's question, or the answer to a clarifying
     question."""
+    edit: bool = Field(default=False, title="Edit the report")
+    """Whether the last message says what to change in the thread's report."""
 
 
 class ResearchOutput(BaseModel, title="Report", use_attribute_docstrings=True):

@@ -1,4 +1,4 @@
-"""Carries out `ask`, `resume` and `demo`: runs until there is a report, and delivers it."""
+"""Carries out `ask`, `resume`, `edit` and `demo`: runs until there is a report, and delivers it."""
 
 from __future__ import annotations
 
@@ -57,6 +57,15 @@ def resume_step(
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
         view.recall((await book.read(thread)).state)
         return await book.resume(thread, answer, given, view, is_estimate=is_estimate)
+
+    return step
+
+
+def edit_step(thread: str, words: str, given: Mapping[str, Any]) -> Step:
+    """Return the step that changes the report of a finished run."""
+
+    async def step(book: RunBook, view: ProgressView) -> StoredRun:
+        return await book.edit(thread, words, given, view)
 
     return step
 

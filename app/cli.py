@@ -345,6 +345,39 @@ def resume(
 
 
 @cli.command()
+@click.argument("thread")
+@click.argument("words", nargs=-1, required=True)
+@_MODEL
+@_LIMIT
+@_NO_TRACE
+@_OUT
+@_REPORT_FORMAT
+@_JSON
+@_DATA_DIR
+def edit(
+    thread: str,
+    words: tuple[str, ...],
+    out: Path | None,
+    output_format: Format | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Change the report of a finished run as WORDS say, and print it.
+
+    All that you do not ask to change stays as it is, with its citations. Facts that no source has
+    are researched first. The settings of the run apply; it needs a language model.
+    """
+    if len(words) > 1:
+        raise click.UsageError(
+            f'Put the change in quotes: deep-research edit {thread} "{" ".join(words)}".'
+        )
+    outlet = _outlet(out, output_format, as_json)
+    from .commands import edit_run
+
+    return edit_run(thread, words[0], outlet=outlet, **options)
+
+
+@cli.command()
 @_DATA_DIR
 def runs(data_dir: Path | None) -> int:
     """List all runs, latest first."""

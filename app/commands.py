@@ -1,4 +1,4 @@
-"""The commands `ask`, `resume` and `demo`: turn options into a run and an exit code.
+"""The commands `ask`, `resume`, `edit` and `demo`: turn options into a run and an exit code.
 
 Options are checked here, before `_research` loads LangGraph.
 """
@@ -74,6 +74,24 @@ def resume_run(
         from ._research import resume_step, run_to_report
 
         step = resume_step(name.thread, safe_text(answer), given)
+        return run_to_report(name, data_folder(data_dir), outlet, step)
+
+    return exit_code_of(work, name, outlet)
+
+
+def edit_run(
+    thread: str, words: str, *, data_dir: Path | None, outlet: Outlet, **options: Any
+) -> int:
+    """Change the report of a finished run as `words` say, and print it."""
+    name = _new_name(expand_id(safe_text(thread), data_dir), data_dir)
+
+    def work() -> int:
+        given = settings_from_options(**options)
+        Context.read(given)
+        _check_target(name, outlet)
+        from ._research import edit_step, run_to_report
+
+        step = edit_step(name.thread, safe_text(words), given)
         return run_to_report(name, data_folder(data_dir), outlet, step)
 
     return exit_code_of(work, name, outlet)

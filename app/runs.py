@@ -33,7 +33,7 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.text.differences import BlockDifference
 from ..core.library.earlier import EarlierPages, ReadPage
 from ..core.library.library import Library
-from ..core.models.resolve import check_models, load_models
+from ..core.models.resolve import check_editor, check_models, load_models
 from ..core.records.report import FinishedReport, Report, Version
 from ..core.records.research import Strategy
 from ..core.settings.context import ROLES, Context
@@ -395,6 +395,30 @@ class RunBook(NamedTuple):
                 context = context.model_copy(update={"review_plan": True})
             view.begin(notices)
             message = stored.message(answer) if answer else None
+            await self._run(self.graph(stored.strategy), lease.config, message, context, view)
+            return await self.read(lease.thread_id, lease.owner)
+
+    async def edit(
+        self, thread: str, words: str, given: Mapping[str, Any], view: ProgressView
+    ) -> StoredRun:
+        """Change the report of a finished run as the user's words say.
+
+        Settings apply as in `resume`. Raises `ThreadBusy`, and `NoReportYet` for a run that is not
+        finished.
+        """
+        async with self.database.saver.leases.hold(thread_id(thread)) as lease:
+            stored = await self.read(thread, lease.owner)
+            if stored.is_unfinished or not (stored.state.report or stored.state.base):
+                stored.finished_report()
+            choices = await self._notes(thread).choices(given)
+            context = self._context(choices)
+            check_question(words, context.limits.question_characters)
+            await load_models(context)
+            check_editor(context)
+            notices = [*check_models(ROLES, context), *tracing_notices(context)]
+            await self._notes(thread).remember(choices, context)
+            view.begin(notices)
+            message = {"messages": [HumanMessage(words)], "edit": True}
             await self._run(self.graph(stored.strategy), lease.config, message, context, view)
             return await self.read(lease.thread_id, lease.owner)
 

@@ -4,6 +4,7 @@ are worded and logged.
 DeepResearchError
 ├── UserMistake                 exit code 2: the call or a setting must change
 │   ├── QuestionRefused         the question is empty, invisible or too long
+│   ├── ReportNotEditable       there is no finished report, or no model that can edit it
 │   ├── DocumentsUnreadable     a folder or file of `docs` is missing, empty or unreadable
 │   ├── ReportUnreadable        a report to be checked is missing, empty or unreadable
 │   ├── UnknownSetting          unknown setting, or invalid value of a setting
@@ -91,6 +92,10 @@ class UserMistake(StopsTheRun, DeepResearchError):
 
 class QuestionRefused(UserMistake):
     """The question is empty, invisible or too long."""
+
+
+class ReportNotEditable(UserMistake):
+    """The thread has no finished report, or its writer's model cannot edit one."""
 
 
 class DocumentsUnreadable(UserMistake):

@@ -14,9 +14,12 @@ from ..state import ResearcherState, ResearchState, StepState
 
 def route_after_begin(
     state: ResearchState,
-) -> Literal["clarify", "look_up", "plan", "orchestrate", "write_report"]:
-    """Clarify a new question first; continue an earlier one where its run stopped."""
+) -> Literal["clarify", "look_up", "plan", "orchestrate", "write_report", "edit_report"]:
+    """Clarify a new question first; edit a report; continue an earlier question where its run
+    stopped."""
     entry = state.run.entry
+    if entry == "edit":
+        return "edit_report"
     if entry in ("question", "follow_up"):
         return "clarify"
     if state.run.is_quick:
@@ -35,10 +38,15 @@ def _route_quick(state: ResearchState) -> Literal["look_up", "write_report"]:
     return "look_up"
 
 
-def route_after_clarify(state: ResearchState) -> Literal["ask_user", "look_up", "plan"]:
-    """Wait for the user's answer, look up a small question, or plan."""
+def route_after_clarify(
+    state: ResearchState,
+) -> Literal["ask_user", "look_up", "plan", "edit_report", "orchestrate"]:
+    """Wait for the user's answer, look up a small question, edit a report (after research, if facts
+    are missing), or plan."""
     if state.run.status == "waiting":
         return "ask_user"
+    if state.run.entry == "edit":
+        return "orchestrate" if _has_tasks(state) else "edit_report"
     if state.run.is_quick:
         return "look_up"
     return "plan"
@@ -72,13 +80,13 @@ def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrat
 
 def dispatch_tasks(
     state: ResearchState,
-) -> Sequence[Send] | Literal["orchestrate", "analyze_findings", "write_report", "add_to_report"]:
+) -> Sequence[Send] | Literal["orchestrate", "analyze_findings", "write_report", "edit_report"]:
     """Dispatch a researcher per task, or go on to an analysis, the report, or a further turn."""
     if state.progress.decision == "analyze":
         return "analyze_findings"
     if state.progress.decision == "report":
         if state.draft:
-            return "add_to_report"
+            return "edit_report"
         return "write_report"
     if state.tasks:
         return [Send("researcher", {"task": task}) for task in state.tasks]
@@ -98,12 +106,23 @@ def route_after_think_or_act(
 
 def route_after_begin_planned(
     state: ResearchState,
-) -> Literal["orient", "clarify", "look_up", "summarize", "plan_steps", "digest", "write_report"]:
-    """Search for a new question first, or only clarify it if it is quick.
+) -> Literal[
+    "orient",
+    "clarify",
+    "look_up",
+    "summarize",
+    "plan_steps",
+    "digest",
+    "write_report",
+    "edit_report",
+]:
+    """Search for a new question first, or only clarify it if it is quick; edit a report.
 
     An earlier question continues where it stopped.
     """
     entry = state.run.entry
+    if entry == "edit":
+        return "edit_report"
     if entry in ("question", "follow_up"):
         return "clarify" if state.run.is_quick else "orient"
     if state.run.is_quick:
@@ -134,34 +153,48 @@ def _is_settled(state: ResearchState) -> bool:
     return plan.text == plan_of_steps(state.steps, plan.title, plan.requirements).text
 
 
-def route_after_cross_check(state: ResearchState) -> Literal["frame_report", "add_to_report"]:
-    """Write the report, or add to an existing draft."""
-    return "add_to_report" if state.draft else "frame_report"
+def route_after_cross_check(state: ResearchState) -> Literal["frame_report", "edit_report"]:
+    """Write the report, or edit an existing draft."""
+    return "edit_report" if state.draft else "frame_report"
 
 
 def route_after_grade_report(
     state: ResearchState,
-) -> Literal["orchestrate", "add_to_report", "verify_report"]:
+) -> Literal["orchestrate", "edit_report", "verify_report"]:
     """Research open requirements if tasks are waiting, add known results to the draft, or verify
     it.
     """
     if state.progress.waiting:
         return "orchestrate"
-    return _add_or_verify(state)
+    return _edit_or_verify(state)
 
 
 def route_after_grade_planned_report(
     state: ResearchState,
-) -> Literal["schedule", "add_to_report", "verify_report"]:
+) -> Literal["schedule", "edit_report", "verify_report"]:
     """Like `route_after_grade_report`, with steps instead of tasks."""
     if all(step.is_over for step in state.steps):
-        return _add_or_verify(state)
+        return _edit_or_verify(state)
     return "schedule"
 
 
-def _add_or_verify(state: ResearchState) -> Literal["add_to_report", "verify_report"]:
+def route_after_edit_report(
+    state: ResearchState,
+) -> Literal["orchestrate", "grade_report", "verify_report"]:
+    """Research facts that an edit needs, verify the edited report, or grade a draft again."""
+    if state.run.entry != "edit":
+        return "grade_report"
+    return "orchestrate" if _has_tasks(state) else "verify_report"
+
+
+def _has_tasks(state: ResearchState) -> bool:
+    """Whether tasks or steps wait for research."""
+    return bool(state.progress.waiting) or not all(step.is_over for step in state.steps)
+
+
+def _edit_or_verify(state: ResearchState) -> Literal["edit_report", "verify_report"]:
     if state.draft and state.draft.is_lacking:
-        return "add_to_report"
+        return "edit_report"
     return "verify_report"
 
 

@@ -7,12 +7,12 @@ from functools import cache, partial
 from langgraph.graph import END, START, StateGraph
 
 from ..core.settings.context import Context
-from ..nodes.add_to_report import add_to_report
 from ..nodes.analyze_findings import analyze_findings
 from ..nodes.ask_user import ask_user
 from ..nodes.begin import begin
 from ..nodes.clarify import clarify
 from ..nodes.collect import collect
+from ..nodes.edit_report import edit_report
 from ..nodes.grade_report import grade_report
 from ..nodes.look_up import look_up
 from ..nodes.orchestrate import orchestrate
@@ -37,6 +37,7 @@ from ._routing import (
     route_after_ask_user,
     route_after_begin,
     route_after_clarify,
+    route_after_edit_report,
     route_after_grade_report,
     route_after_plan,
     route_after_review_plan,
@@ -71,7 +72,7 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
         compile_drawable(build_researcher_graph(), name="researcher_graph"),
         error_handler=record_failure,
     )
-    for node in (write_report, grade_report, add_to_report):
+    for node in (write_report, grade_report, edit_report):
         graph.add_node(node)
     graph.add_node("verify_report", verify_report, error_handler=deliver_unchecked)
 
@@ -85,14 +86,14 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_conditional_edges(
         "orchestrate",
         dispatch_tasks,
-        ["researcher", "orchestrate", "analyze_findings", "write_report", "add_to_report"],
+        ["researcher", "orchestrate", "analyze_findings", "write_report", "edit_report"],
     )
     graph.add_edge("researcher", "collect")
     graph.add_edge("collect", "orchestrate")
     graph.add_edge("analyze_findings", "orchestrate")
     graph.add_edge("write_report", "grade_report")
     graph.add_conditional_edges("grade_report", route_after_grade_report)
-    graph.add_edge("add_to_report", "grade_report")
+    graph.add_conditional_edges("edit_report", route_after_edit_report)
     graph.add_edge("verify_report", END)
     return graph
 

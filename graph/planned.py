@@ -13,13 +13,13 @@ from ..core.concurrency import slot
 from ..core.models.resolve import settings_of
 from ..core.records.plan import StepTask
 from ..core.settings.context import Context, Watch
-from ..nodes.add_to_report import add_to_report
 from ..nodes.ask_user import ask_user
 from ..nodes.begin import begin
 from ..nodes.clarify import clarify
 from ..nodes.collect import collect
 from ..nodes.cross_check import cross_check
 from ..nodes.digest import digest
+from ..nodes.edit_report import edit_report
 from ..nodes.frame_report import frame_report
 from ..nodes.grade_report import grade_report
 from ..nodes.look_up import look_up
@@ -44,6 +44,7 @@ from ._routing import (
     route_after_choose_queries,
     route_after_clarify,
     route_after_cross_check,
+    route_after_edit_report,
     route_after_grade_planned_report,
     route_after_plan,
     route_after_review_steps,
@@ -82,7 +83,7 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
         frame_report,
         write_report,
         grade_report,
-        add_to_report,
+        edit_report,
     ):
         graph.add_node(after)
     graph.add_node("step", build_step_node(), error_handler=record_failure)
@@ -94,7 +95,13 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_conditional_edges(
         "clarify",
         route_after_clarify,
-        {"ask_user": "ask_user", "look_up": "look_up", "plan": "summarize"},
+        {
+            "ask_user": "ask_user",
+            "look_up": "look_up",
+            "plan": "summarize",
+            "edit_report": "edit_report",
+            "orchestrate": "schedule",
+        },
     )
     graph.add_conditional_edges(
         "ask_user", route_after_ask_user, {"look_up": "look_up", "plan": "summarize", END: END}
@@ -113,7 +120,15 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_edge("frame_report", "write_report")
     graph.add_edge("write_report", "grade_report")
     graph.add_conditional_edges("grade_report", route_after_grade_planned_report)
-    graph.add_edge("add_to_report", "grade_report")
+    graph.add_conditional_edges(
+        "edit_report",
+        route_after_edit_report,
+        {
+            "orchestrate": "schedule",
+            "grade_report": "grade_report",
+            "verify_report": "verify_report",
+        },
+    )
     graph.add_edge("verify_report", END)
     return graph
 

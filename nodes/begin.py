@@ -20,6 +20,7 @@ from ..core.dialogue.conversation import (
     safe_text,
     with_attached,
 )
+from ..core.errors import ReportNotEditable
 from ..core.events.log import Emitter
 from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.events.tracing import tracing_notices
@@ -28,6 +29,7 @@ from ..core.evidence.text.language import detect_language
 from ..core.library.attachments import INCOMING, message_words, take_files
 from ..core.library.library import Library, LibraryStatus
 from ..core.models.resolve import (
+    check_editor,
     check_models,
     is_extractive,
     load_models,
@@ -35,13 +37,21 @@ from ..core.models.resolve import (
     settings_of,
 )
 from ..core.reading.web_page import WebReader
+from ..core.records.report import Draft, Report
 from ..core.records.research import Entry, Run, Scope, Strategy
 from ..core.records.sources import Attached
 from ..core.settings.context import ROLES, Context
 from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
-from ..core.writing.language import Language, check_language, decide_language, named_language
+from ..core.writing.language import (
+    Language,
+    check_language,
+    decide_language,
+    language_of_report,
+    named_language,
+)
 from ..core.writing.outline import check_outline
+from ..core.writing.report import draft_of
 from ..core.writing.versions import keep_first_version
 from ..state import ResearchState, StateUpdate, channels_reset
 from ..tools.offer import check_tools, load_tools, note_user, search_scope
@@ -61,6 +71,7 @@ _FOREIGN = (
     "The documents are in {language}, but the question is not. Without a language model, only "
     "words that both have are found: ask in {language}."
 )
+_NOTHING_TO_EDIT = "The thread has no finished report to edit: ask a question first."
 _RULES_CUT = "Only the beginning of the system message was read (question_characters)."
 
 
@@ -83,12 +94,18 @@ async def begin(
     conversation = Conversation(messages)
     conversation.check(context.limits.question_characters)
     entry = conversation.entry(state.run)
+    is_new = not state.run.id or entry == "follow_up"
+    goes_on = state.run.entry == "edit" and entry == "continuation"
+    if state.edit and (base_of(state) is None or not (is_new or goes_on)):
+        raise ReportNotEditable(_NOTHING_TO_EDIT)
+    if state.edit or goes_on:
+        entry = "edit"
     drop = conversation.refused(context.limits.question_characters)
     # A stopped run leaves its draft; wherever it continues, it writes a new one.
     for message in state.messages:
         if mark_of(message) == "draft":
             drop.append(message)
-    if not state.run.id or entry == "follow_up":
+    if is_new:
         return await _start(state, runtime, strategy, entry, drop)
     return await _continue(state, runtime, context, entry, drop)
 
@@ -115,12 +132,37 @@ async def _continue(
     run = state.run.model_copy(update=changes)
     await note_user(Pages.of_node(runtime.store, run.id), state.messages, run)
     changed = _changed(state.messages, drop)
-    update = StateUpdate(run=run, tasks=[], draft=None, messages=changed)
+    update = StateUpdate(run=run, tasks=[], draft=None, edit=False, messages=changed)
+    if entry == "edit":
+        assert state.base is not None
+        update["draft"] = _draft_to_edit(state, state.base, run)
+        update["progress"] = state.progress.model_copy(update={"waiting": ()})
     if entry == "plan_reply" and state.plan:
         replies = [message for message in state.messages if isinstance(message, HumanMessage)]
         answer = UserDecision("respond", safe_text(replies[-1].text).strip())
         update["plan"] = reviewed(state.plan, answer, context.limits.max_plan_steps)
     return update
+
+
+def base_of(state: ResearchState) -> Report | None:
+    """Return the report from which an edit of the thread starts, with its title; None if there is
+    none.
+
+    It is that of the last question, unless that was a short answer to a follow-up.
+    """
+    report = state.report
+    if report is None or (state.base and state.run.is_quick):
+        return state.base
+    return report.model_copy(update={"title": state.title})
+
+
+def _draft_to_edit(state: ResearchState, base: Report, run: Run) -> Draft:
+    """Return the draft with which an edit starts; findings of the edit itself are new to it."""
+    known = list[str]()
+    for finding in state.findings.values():
+        if finding.question_id != run.id:
+            known.append(finding.id)
+    return draft_of(base, labels(run.language_code), known)
 
 
 def _has_incoming(messages: Iterable[AnyMessage]) -> bool:
@@ -149,10 +191,16 @@ async def _start(
     if choose_engines(context):
         WebReader.start_parsers(context.limits)
     await load_models(context)
+    if entry == "edit":
+        check_editor(context)
     warnings = list(check_models(ROLES, context))
     warnings += await asyncio.to_thread(check_language, context.language)
     warnings += await asyncio.to_thread(check_outline, context)
-    language = await decide_language(context.language, messages, entry, state.run)
+    base = base_of(state)
+    if entry == "edit" and base:
+        language = await language_of_report(base.text, state.run)
+    else:
+        language = await decide_language(context.language, messages, entry, state.run)
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
     scope = await asyncio.to_thread(search_scope, context, status.documents + attached.documents)
@@ -193,17 +241,20 @@ async def _start(
         outline=context.outline.strip(),
         first_title=state.run.first_title or state.title,
         depth=None if context.depth == "standard" else context.depth,
-        is_quick=context.depth == "quick",
+        is_quick=context.depth == "quick" and entry != "edit",
         active_seconds=context.clock.seconds() - started,
         notices=tuple(notices),
         not_read=tuple(file.not_read for file in status.left_out[:_NAMED_IN_NOTICES]),
     )
     pages = Pages.of_node(runtime.store, run.id)
     await note_user(pages, messages, run)
-    update = StateUpdate(messages=_changed(messages, drop), run=run, **channels_reset())
+    update = StateUpdate(messages=_changed(messages, drop), run=run, base=base)
+    update.update(channels_reset())
     versions = await keep_first_version(state, pages)
     if versions:
         update["versions"] = versions
+    if entry == "edit" and base:
+        update["draft"] = _draft_to_edit(state, base, run)
     return update
 
 

@@ -13,13 +13,17 @@ from ..core.dialogue.conversation import marked
 from ..core.errors import ContentRefused
 from ..core.events.blocks import MessagePackets
 from ..core.events.packets import Activity, OverallStop
+from ..core.evidence.citations.labels import labels
 from ..core.models.ask import ask_model
 from ..core.models.request import Request
 from ..core.records import tool_names
+from ..core.writing.language import language_of_report
 from ..core.writing.notes import WITHHELD_REASON
+from ..core.writing.report import draft_of
 from ..prompts import fence, render_prompt
 from ..state import ResearchState, StateUpdate
 from ..tools.tool import Lines, as_lines, tool_schema
+from ._further_research import may_research, tasks_waiting
 from .turn import NodeRuntime, Turn, begin_turn
 
 _ASKS = re.compile("[?？؟\u037e]")
@@ -49,8 +53,20 @@ class AnswerFromRead(BaseModel):
     """Have the request answered from the passages that are shown: they hold all that it asks for."""  # noqa: E501
 
 
+class ChangeReport(BaseModel):
+    """Have the report changed: all that is not to change stays as it is."""
+
+    instruction: str = Field(description="What is to change, in the user's own words.")
+    missing: Lines = Field(
+        default_factory=list,
+        description="Facts that the change needs and that no source read so far has, each as what "
+        "to find out, in a sentence understood alone; empty if it needs none.",
+    )
+
+
 GENERATE_PLAN_SCHEMA = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
 LOOK_UP_SCHEMA = tool_schema(tool_names.LOOK_UP, LookUp)
+EDIT_REPORT_SCHEMA = tool_schema(tool_names.EDIT_REPORT, ChangeReport)
 ANSWER_FROM_READ_SCHEMA = tool_schema(tool_names.ANSWER_FROM_READ, AnswerFromRead)
 
 
@@ -69,6 +85,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if context.clarify == "off" and not may_look_up:
         return {}
     recalled = await _recalled(turn)
+    may_edit = _may_edit(turn)
     may_ask = context.clarify != "off"
     if run.is_quick:
         # Two calls are allowed: if this one fails, none is left to choose the queries.
@@ -91,6 +108,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             may_ask=may_ask,
             max_queries=context.limits.max_queries,
             passages=passages,
+            may_edit=may_edit,
         )
         tools = list[dict[str, Any]]()
         if not run.is_quick:
@@ -99,6 +117,8 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             tools.append(LOOK_UP_SCHEMA)
         if passages:
             tools.append(ANSWER_FROM_READ_SCHEMA)
+        if may_edit:
+            tools.append(EDIT_REPORT_SCHEMA)
         return turn.request(
             "clarifier",
             [SystemMessage(system), *turn.conversation],
@@ -133,6 +153,8 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         )
         return {**update, "messages": [marked(question, "clarification")]}
     called = {call["name"]: call["args"] for call in reply.message.tool_calls}
+    if may_edit and tool_names.EDIT_REPORT in called and tool_names.GENERATE_PLAN not in called:
+        return await _begin_edit(turn, called[tool_names.EDIT_REPORT], notices)
     queries = tuple[str, ...]()
     if may_look_up:
         queries = _queries_in(called)
@@ -155,10 +177,50 @@ def _queries_in(called: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the queries with which the model looks up a small question; empty if it plans."""
     if tool_names.LOOK_UP not in called or tool_names.GENERATE_PLAN in called:
         return ()
-    lines = as_lines(called[tool_names.LOOK_UP].get("queries"))
+    return _lines_in(called[tool_names.LOOK_UP].get("queries"))
+
+
+def _lines_in(given: Any) -> tuple[str, ...]:
+    """Return the texts in an argument of a call that should be a list of them."""
+    lines = as_lines(given)
     if not isinstance(lines, list):
         return ()
-    return tuple(line for line in lines if isinstance(line, str))
+    return tuple(line for line in lines if isinstance(line, str) and line.strip())
+
+
+def _may_edit(turn: Turn) -> bool:
+    """Whether the thread has a report that a follow-up may ask to change."""
+    state = turn.state
+    if state.run.entry != "follow_up" or state.base is None:
+        return False
+    return turn.is_capable("clarifier") and turn.is_capable("writer")
+
+
+async def _begin_edit(
+    turn: Turn, arguments: Mapping[str, Any], notices: tuple[str, ...]
+) -> StateUpdate:
+    """Return the update with which the run edits the thread's report.
+
+    `arguments` are those of the call; the facts that are missing wait for research.
+    """
+    state = turn.state
+    base = state.base
+    assert base is not None
+    language = await language_of_report(base.text, state.run)
+    update = turn.costs(
+        entry="edit",
+        is_quick=False,
+        language=language.name,
+        language_code=language.code,
+        notices=notices,
+    )
+    tasks = [(task, task) for task in _lines_in(arguments.get("missing"))]
+    if tasks and may_research(turn):
+        update |= tasks_waiting(turn, state.progress, tasks, 0)
+    instruction = str(arguments.get("instruction", "")).strip()
+    brief = state.brief.model_copy(update={"instruction": instruction})
+    draft = draft_of(base, labels(language.code), state.findings)
+    return {**update, "brief": brief, "draft": draft}
 
 
 async def _recalled(turn: Turn) -> str:

@@ -90,10 +90,12 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         for iteration in outcome.iterations:
             if iteration.learnings and is_confident(iteration.confidence):
                 has_news = True
-    steering = _steering(turn)
+    is_edit = state.run.entry == "edit"
+    # An edit has no plan; its model reads the user's messages itself.
+    steering = [] if is_edit else _steering(turn)
     seen = {"seen_messages": len(state.messages)}
     has_searches_left = any(step.status == "pending" and step.requires_search for step in steps)
-    if not steering and not (has_searches_left and has_news):
+    if is_edit or (not steering and not (has_searches_left and has_news)):
         progress = state.progress.model_copy(update=seen)
         return {"steps": steps, "progress": progress, "transcript": [steering]}
     turn.announce("adapt")

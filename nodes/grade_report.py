@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from ..core.dialogue.transcripts import pending_research
 from ..core.events.blocks import ReportPackets
 from ..core.records.report import Draft, Grade
-from ..core.records.research import ON_OPEN_REQUIREMENT
 from ..core.writing.forms import Form
 from ..core.writing.outline import section_lengths
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
-from ._steps import revise_steps
+from ._further_research import may_research, tasks_waiting
 from .turn import NodeRuntime, Turn, begin_turn
 
 _NOT_GRADED = (
@@ -82,7 +80,7 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     is_researched = False
     is_lacking = False
     if graded.rounds < limits.checklist_rounds:
-        is_researched = bool(_open_tasks(graded)) and _may_research(turn)
+        is_researched = bool(_open_tasks(graded)) and may_research(turn)
         is_lacking = is_researched or any(grade.is_found for grade in graded.open_grades)
     packets = ReportPackets(turn.placement)
     turn.emit(packets.grades(graded.grades, is_researched=is_researched))
@@ -91,13 +89,8 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     if is_lacking:
         rounds += 1
     graded = graded.model_copy(update={"rounds": rounds, "is_lacking": is_lacking})
-    if is_researched and state.run.strategy == "planned":
-        added = list[tuple[str, str, bool]]()
-        for requirement, task in _open_tasks(graded):
-            added.append((requirement[:80], task, True))
-        update["steps"] = revise_steps(state.steps, {}, {}, added, limits.max_plan_steps)
-    elif is_researched:
-        update |= _as_tasks(turn, update, graded)
+    if is_researched:
+        update |= tasks_waiting(turn, update["progress"], _open_tasks(graded), graded.rounds)
     return {**update, "draft": graded}
 
 
@@ -105,14 +98,6 @@ def _lengths(turn: Turn, draft: Draft) -> str:
     """Return the number of words of each section as fenced text; empty without an outline."""
     lengths = section_lengths(draft.text) if turn.outline else []
     return fence("\n".join(lengths)) if lengths else ""
-
-
-def _may_research(turn: Turn) -> bool:
-    """Whether the run has something to search, and no limit is reached."""
-    run = turn.state.run
-    if run.stop_reason or turn.limit:
-        return False
-    return bool(turn.offered)
 
 
 def _merged(
@@ -166,17 +151,3 @@ def _open_tasks(draft: Draft) -> list[tuple[str, str]]:
     for task, requirement in reversed(requirements.items()):
         tasks.append((requirement, task))
     return tasks
-
-
-def _as_tasks(turn: Turn, update: StateUpdate, draft: Draft) -> StateUpdate:
-    """Return the update with the open tasks waiting.
-
-    They wait as if the orchestrator's model had called for them.
-    """
-    prefix = f"{ON_OPEN_REQUIREMENT}{turn.state.run.id[:8]}-{draft.rounds}"
-    waiting = list[tuple[str, str]]()
-    for number, (_, task) in enumerate(_open_tasks(draft), 1):
-        waiting.append((f"{prefix}-{number}", task))
-    changes = {"waiting": tuple(waiting), "decision": "research"}
-    progress = update["progress"].model_copy(update=changes)
-    return {"progress": progress, "transcript": [pending_research(waiting)]}

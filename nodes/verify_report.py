@@ -7,7 +7,7 @@ import asyncio
 from ..core.accounts.ledger import FinishedRuns
 from ..core.dialogue.conversation import Conversation
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.citations.rendering import title_line
+from ..core.evidence.citations.rendering import title_line, without_marks
 from ..core.library.earlier import EarlierPages
 from ..core.models.resolve import is_extractive, model_names
 from ..core.records import tool_names
@@ -42,13 +42,15 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     if has_no_calls_left or "max_tokens" in run.stop_reason or "max_usd" in run.stop_reason:
         limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
         context = context.model_copy(update={"limits": limits})
-    kept = state.kept
+    kept = state.base.kept if state.base else ""
     was_checked = context.verify != "off"
     if was_checked:
         turn.announce("verify")
         filler = Filler(context, run, turn.events, turn.placement)
         async with turn.paid():
-            text, foreign = await into_one_language(draft.text, run, context, turn.events)
+            # An edited report has the marks of the last check.
+            unmarked = without_marks(draft.text)
+            text, foreign = await into_one_language(unmarked, run, context, turn.events)
             notices += foreign
             # The title is printed above the text, so it is checked with it.
             titled = [title_line(state.title), text]
@@ -96,21 +98,21 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     turn.apply(report=report)
     delivery = turn.delivery
     turn.emit(*delivery.end_packets(was_checked=was_checked))
-    finished = FinishedRuns.like(turn.pages, turn.state.run, model_names(context))
-    await finished.record(turn.state)
+    if run.entry != "edit":
+        finished = FinishedRuns.like(turn.pages, turn.state.run, model_names(context))
+        await finished.record(turn.state)
     await EarlierPages(turn.pages, context).record(state.sources.values())
     messages = await asyncio.to_thread(delivery.report_messages)
-    if not run.is_quick:
-        update["kept"] = kept
     versions = await keep_version(turn.state, turn.pages, context.clock.now())
     return {**update, "messages": messages, "report": report, "versions": versions}
 
 
 async def _kept_before(turn: Turn) -> str:
     """Return the stored verdicts of the thread's last report; empty if there are none."""
-    if not turn.state.kept:
+    base = turn.state.base
+    if base is None or not base.kept:
         return ""
-    return await turn.pages.text(turn.state.kept) or ""
+    return await turn.pages.text(base.kept) or ""
 
 
 def _citable(draft: Draft, turn: Turn) -> list[str]:

@@ -30,6 +30,7 @@ ActivityKind = Literal[
     "cross_check",
     "frame",
     "grade",
+    "edit",
     "verify",
 ]
 _READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
@@ -321,13 +322,23 @@ class ReportPackets(NamedTuple):
             placement=self.placement, grades=list(grades), is_researched=is_researched
         )
 
-    def revised(self, text: str, keys: Mapping[int, str]) -> Packet:
-        """Return the packet with a report that replaces the streamed one; `keys` of its sources by
-        number."""
+    def revised(
+        self, text: str, keys: Mapping[int, str], changed: Iterable[tuple[int, int, int]] = ()
+    ) -> Packet:
+        """Return the packet with a report that replaces the one shown so far.
+
+        `keys` of its sources are by number; `changed` are number, start and end of the blocks that
+        differ.
+        """
         citations: list[packets.ReportCitation] = []
         for number, key in keys.items():
             citations.append(packets.ReportCitation(citation_number=number, document_id=key))
-        return packets.ReportRevised(placement=self.placement, content=text, citations=citations)
+        blocks: list[packets.RevisedBlock] = []
+        for number, start, end in changed:
+            blocks.append(packets.RevisedBlock(number=number, start=start, end=end))
+        return packets.ReportRevised(
+            placement=self.placement, content=text, citations=citations, changed=blocks
+        )
 
     def notes(self, notes: Sequence[str], above: str) -> Packet:
         """Return the packet with the notes below the report, and the warning above it."""

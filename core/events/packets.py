@@ -92,14 +92,28 @@ class ReportCitation(BaseModel):
     document_id: str
 
 
+class RevisedBlock(BaseModel):
+    """A block of a report (heading, paragraph, list item, table) that was changed or is new."""
+
+    number: int
+    """Its number in the report, from 1."""
+    start: int
+    """Offset of its first character in `content`, in Unicode code points."""
+    end: int
+    """Offset after its last character."""
+
+
 class ReportRevised(Packet):
-    """The checked report, which replaces the streamed one."""
+    """The checked or edited report, which replaces the one shown so far."""
 
     type: Literal["report_revised"] = "report_revised"
     content: str
     """Body of the report in Markdown, with citations `[n]`."""
     citations: list[ReportCitation]
     """All citations, sorted by number."""
+    changed: list[RevisedBlock] = Field(default_factory=list)
+    """The blocks that differ from those of the report shown so far, or are new; all others are the
+    same. Blocks that are gone are not listed."""
 
 
 class ReportGraded(Packet):

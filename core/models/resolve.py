@@ -20,6 +20,7 @@ from ..concurrency import PerLoop, in_thread
 from ..errors import (
     DeepResearchError,
     KeyRefused,
+    ReportNotEditable,
     UnknownModel,
     UnknownSetting,
     WindowTooSmall,
@@ -74,6 +75,10 @@ _REASONING_NAME = re.compile(
 Value = TypeVar("Value")
 _cache = PerLoop(dict[object, Any])
 """The models and HTTP clients of an event loop."""
+_NO_EDITOR = (
+    "A report is edited by a language model, but the writer's model is extractive and only quotes: "
+    "choose another (--model, models)."
+)
 _QUOTES_ONLY = "No language model is used: the report quotes the sources and draws no conclusions."
 CHOOSE_MODEL = (
     "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one "
@@ -477,6 +482,12 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
                 "provider reports costs."
             )
     return tuple(dict.fromkeys(filter(None, notices)))
+
+
+def check_editor(context: Context) -> None:
+    """Raise `ReportNotEditable` if the writer's model cannot edit a report."""
+    if is_extractive("writer", context):
+        raise ReportNotEditable(_NO_EDITOR)
 
 
 def quotes_only(roles: tuple[Role, ...], context: Context) -> str:

@@ -110,7 +110,7 @@ class Draft(CitingText):
     rounds: int = 0
     """Number of times that passages on open items were requested from the writer."""
     is_lacking: bool = False
-    """Whether passages on open items are to be added next (`add_to_report`)."""
+    """Whether passages on open items are to be added next (`edit_report`)."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
     title: str = ""
@@ -301,6 +301,9 @@ class Brief(Record):
     queries: tuple[str, ...] = ()
     """Search queries for a question answered from one search; if empty, the question itself is the
     query."""
+    instruction: str = ""
+    """What is to change in the thread's report, in the user's words; empty if the clarifier's model
+    was not asked or the run is no edit."""
     began: float = 0.0
     """Active seconds of the run when planning began; earlier time does not count towards the time
     limit."""

@@ -12,12 +12,12 @@ from .sources import Dispute, NotRead, Record
 RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps", "ended"]
 Ending = Literal["done", "partial", "failed"]
 Decision = Literal["again", "research", "analyze", "report"]
-Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation"]
+Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation", "edit"]
 Depth = Literal["quick", "standard", "deep", "auto"]
 Strategy = Literal["orchestrated", "planned"]
 ON_OPEN_REQUIREMENT = "open-"
 """Prefix of the ids of tasks that were not requested by the orchestrator, but result from a grade
-of the draft."""
+of the draft or from the edit of a report."""
 _CENT = 0.01
 
 
@@ -337,7 +337,7 @@ class Run(Record):
     """Version of the code that started it."""
     strategy: Strategy = "orchestrated"
     entry: Entry = "question"
-    """Kind of the latest message."""
+    """Kind of the latest message; `edit`: the run changes the thread's report."""
     outline: str = ""
     """Outline that its report is to follow, as the user wrote it; empty if there is none."""
     first_title: str = ""

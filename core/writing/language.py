@@ -166,6 +166,12 @@ async def decide_language(
     return _UNDECIDED
 
 
+async def language_of_report(text: str, run: Run) -> Language:
+    """Return the language of a report; if it cannot be detected, that of the run."""
+    code = await asyncio.to_thread(detect_language, text)
+    return named_language(code) if code else Language(run.language, run.language_code)
+
+
 def _find_language(wanted: str, said: Sequence[str], entry: Entry) -> Language | None:
     """Return the `wanted` language, or else the language of the user's text; None if unknown."""
     if wanted.strip():

@@ -35,6 +35,7 @@ from ..evidence.citations.labels import Labels, labels
 from ..evidence.citations.rendering import (
     clean_for_draft,
     house_block,
+    house_text,
     plain_citations,
     title_line,
     title_words,
@@ -45,13 +46,14 @@ from ..evidence.citations.rendering import (
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import ThreadDisputes
 from ..evidence.text.similarity import reprints
-from ..records.report import Audit, ClaimCheck, Draft, Report
+from ..records.report import Audit, CitingText, ClaimCheck, Draft, Report
 from ..records.research import total
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
 from ._continuation import Continuation
 from ._titles import may_begin_with_title, split_title
+from .blocks import changed_blocks
 from .examination import Examined
 from .notes import ReportNotes
 from .versions import document_of, finished_of
@@ -72,7 +74,7 @@ class ReportEvents(ProseEvents):
         self._seconds_before = state.run.active_seconds
         keys = {number: source.key for number, source in self._numbered.items()}
         self.citations = CitationStream(keys)
-        self.message_id = f"report-{uuid.uuid4()}"
+        self.message_id = _new_message_id()
         """Id of the report's message, used in LangGraph's `messages` mode too."""
         self.written = ""
         """The text as shown, with citations as `[n]`."""
@@ -197,8 +199,7 @@ class Delivery:
         assert draft is not None and report is not None
         packets: list[Packet] = []
         if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
-            text = plain_citations(report.text)
-            packets.append(packets_of_report.revised(text, report.keys))
+            packets.append(revision(packets_of_report, draft.streamed, report))
         report_notes = ReportNotes(state)
         notes = report_notes.lines()
         above = warning_above(
@@ -233,6 +234,14 @@ class Delivery:
         thought = str(before.additional_kwargs.get(REASONING, ""))
         message = self._message(unchecked(draft), "draft", thought)
         return [message.model_copy(update={"id": before.id})]
+
+    def edited_draft_messages(self, draft: Draft) -> list[BaseMessage]:
+        """Return the message with an edited report, which the checked one replaces."""
+        replaced = self.changed_draft_messages(draft)
+        if replaced:
+            return replaced
+        message = self._message(unchecked(draft), "draft", "")
+        return [message.model_copy(update={"id": _new_message_id()})]
 
     def report_messages(self) -> list[BaseMessage]:
         """Return the update that adds the report to the conversation.
@@ -293,6 +302,46 @@ def reader_of(server_address: str | None, thread: str) -> str | None:
     if not server_address:
         return server_address
     return f"{server_address.rstrip('/')}/#/run/{quote(thread, safe='')}/source/"
+
+
+def revision(packets: ReportPackets, before: str, after: CitingText) -> Packet:
+    """Return the packet with a report that replaces the text `before`."""
+    text = plain_citations(after.text)
+    return packets.revised(text, after.keys, changed_blocks(plain_citations(before), text))
+
+
+def _new_message_id() -> str:
+    return f"report-{uuid.uuid4()}"
+
+
+def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
+    """Return a finished report as a draft that can be edited, with its marks.
+
+    `words` are the labels of its language, `findings` the ids of the findings that were known when
+    it was written.
+    """
+    text = report.checked_text
+    foreword = afterword = ""
+    for block in report.house_words:
+        if report.text.startswith(block):
+            foreword = house_text(block, words)
+        else:
+            afterword = house_text(block, words)
+    return Draft(
+        text=text,
+        sources=report.sources,
+        numbers=report.numbers,
+        streamed=text,
+        streamed_sources=report.sources,
+        removed_markers=0,
+        has_gaps=False,
+        grades=report.grades,
+        is_graded=True,
+        findings=tuple(findings),
+        title=report.title,
+        foreword=foreword,
+        afterword=afterword,
+    )
 
 
 def unchecked(draft: Draft) -> Report:

@@ -38,7 +38,7 @@ from deep_research.core.evidence.text.words import dates_in, names, sought_words
 from deep_research.core.reading.documents.records import readable_suffixes
 from deep_research.core.records.report import ClaimCheck
 from deep_research.core.records.sources import Source
-from deep_research.nodes.add_to_report import text_blocks
+from deep_research.core.writing.blocks import report_blocks
 
 SOURCES = {
     number: Source(
@@ -120,7 +120,7 @@ def _prose(text: str) -> object:
 QUICK: tuple[Callable[[str], object], ...] = (
     *(scan, settle_fences, sentences_of, sentence_spans, sections_of, _paragraphs, prose_of),
     *(_prose, _known, plain_citations, plain_line, read_body, sanitized, joined_footnotes),
-    *(note_marks, _foreign, text_blocks, unwrap, names, sought_words, bare_title),
+    *(note_marks, _foreign, report_blocks, unwrap, names, sought_words, bare_title),
 )
 """What reads a text in less than a second per 100 000 characters."""
 SLOW: tuple[Callable[[str], object], ...] = (

@@ -54,14 +54,14 @@ CHECKED: dict[str, Rule] = {
         if asked.number == 1
         else [{"number": 1, "verdict": "answered"}]
     },
-    "add_to_report": lambda _: {
-        "additions": [{"after": 1, "text": "The tides are told of, too. [1]"}]
+    "edit_report": lambda _: {
+        "edits": [{"kind": "insert_after", "block": 1, "text": "The tides are told of, too. [1]"}]
     },
 }
 IN_THE_ROUND: tuple[Point, ...] = (
     ("grade_report", ""),
     ("record_round", FURTHER),
-    ("add_to_report", ""),
+    ("edit_report", ""),
 )
 SHIFTS = (0, -3600, 3600, -3600, 0)
 """Clock shift of each command, in seconds: each has another time of day, as in `test_wire_kill`."""

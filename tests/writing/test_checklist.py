@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from kit.models import ScriptedChatModel, by_figures, call, calls
 from kit.planned import finished, plan, step
 from kit.runs import REPORT, Lab, lab, search
@@ -18,7 +16,6 @@ from langchain_core.language_models import ModelProfile
 from deep_research.app.embed import build_graph
 from deep_research.core.dialogue.plan_text import PlanText
 from deep_research.core.errors import RateLimited
-from deep_research.nodes.add_to_report import insert_blocks, passage_after, text_blocks
 from deep_research.state import ResearchState
 
 CHECKLIST = ("When the light was lit", "Its keeper and her years", "Its range at sea")
@@ -39,7 +36,8 @@ def graded(*grades: tuple[int, str, str]) -> dict[str, Any]:
 
 def adding(**addition: Any) -> dict[str, Any]:
     """A writer that adds this passage to the draft."""
-    return {"add_to_report": [calls(call("add_to_report", additions=[addition]))], "": [DRAFT]}
+    edit = {"kind": "insert_after", **addition}
+    return {"edit_report": [calls(call("edit_report", edits=[edit]))], "": [DRAFT]}
 
 
 def checklist_lab(tmp_path: Path, *grades: Any, **settings: Any) -> Lab:
@@ -57,7 +55,7 @@ def checklist_lab(tmp_path: Path, *grades: Any, **settings: Any) -> Lab:
             KEEPER: [search("Ada Moran"), REPORT, "Ada Moran kept it from 1901 to 1932. [1]"],
             RANGE: [search("range"), REPORT, "Nothing is said of its range."],
         },
-        "writer": adding(after=1, text=ADDED),
+        "writer": adding(block=1, text=ADDED),
         "verifier": ScriptedChatModel(
             replies=judge, profile=ModelProfile(max_input_tokens=100_000)
         ),
@@ -122,7 +120,7 @@ async def test_footnotes_of_additions_are_labelled_anew(
 ) -> None:
     draft = DRAFT.replace("1844.", "1844.[^1]" if note else "1844.")
     passage = ADDED.replace("1932.", "1932.[^1]" if added else "1932.")
-    writer = adding(after=1, text=f"{passage}\n\n{added}".strip())
+    writer = adding(block=1, text=f"{passage}\n\n{added}".strip())
     writer[""] = [f"{draft}\n\n{note}".strip()]
     run = checklist_lab(tmp_path, graded(*OPEN), graded(*STILL_OPEN), writer=writer, verify="off")
     state = await run.ask()
@@ -137,7 +135,7 @@ async def test_footnotes_of_additions_are_labelled_anew(
 async def test_facts_already_in_the_findings_are_added_without_a_search(tmp_path: Path) -> None:
     found = {"grades": [{"number": 2, "verdict": "not answered", "is_found": True}]}
     researcher = [search("Skerry Light", "Ada Moran"), REPORT, f"It was lit in 1844. [1] {ADDED}"]
-    writer = adding(after=2, is_continued=True, text=ADDED)
+    writer = adding(block=2, is_continued=True, text=ADDED)
     run = checklist_lab(
         tmp_path, found, graded((1, "answered", "")), researcher=researcher, writer=writer
     )
@@ -164,8 +162,8 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
         },
         "report": lambda _: DRAFT,
         "grade_report": lambda _: graded(*grades.pop(0)),
-        "add_to_report": lambda asked: {
-            "additions": [{"after": 1, "text": with_new_number(asked.reminder)}]
+        "edit_report": lambda asked: {
+            "edits": [{"kind": "insert_after", "block": 1, "text": with_new_number(asked.reminder)}]
         },
     }
     run, state = await finished(tmp_path, rules)
@@ -208,7 +206,7 @@ async def test_no_extra_round_starts_if_it_is_disabled_or_cannot_succeed(
 
 async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-    broken = {"add_to_report": [RateLimited("busy"), RateLimited("busy")], "": [DRAFT]}
+    broken = {"edit_report": [RateLimited("busy"), RateLimited("busy")], "": [DRAFT]}
     run = checklist_lab(
         tmp_path, graded(*OPEN), graph=build_graph(checkpointer=path), writer=broken
     )
@@ -247,39 +245,3 @@ def test_a_plan_is_split_into_title_steps_and_checklist(
     plan = PlanText.read(text).plan(6)
     assert (plan.title, plan.requirements) == (title, requirements)
     assert plan.text == text.strip()
-
-
-LINES = st.sampled_from(
-    ["Words. [1]", "- an item", "| a | b |", "```", "", "  ", "# Heading", "\ttext"]
-)
-
-
-@given(
-    st.lists(LINES).map("\n".join), st.dictionaries(st.integers(0, 9), st.just(["\n\nNEW. [2]"]))
-)
-def test_additions_change_nothing_else(text: str, additions: dict[int, list[str]]) -> None:
-    count = len(text_blocks(text))
-    longer = insert_blocks(text, additions)
-    placed = [number for number in additions if number <= count]
-    assert longer.count("NEW. [2]") == len(placed)
-    assert (
-        longer.replace("NEW. [2]\n\n", "", 1 if 0 in placed else 0).replace("\n\nNEW. [2]", "")
-        == text
-    )
-
-
-@pytest.mark.parametrize(
-    ("block", "text", "passage"),
-    [
-        ("One. [1]", "Two. [2]", " Two. [2]"),
-        ("- one", "- two", "\n- two"),
-        ("| a |", "| b |", "\n| b |"),
-        ("| a |", "Two.", "\n\nTwo."),
-        ("One.", "- two", "\n\n- two"),
-        ("## Head", "Two.", "\n\nTwo."),
-        ("One.", "## Head\n\nTwo.", "\n\n## Head\n\nTwo."),
-    ],
-)
-def test_a_passage_continues_a_block_of_its_kind(block: str, text: str, passage: str) -> None:
-    assert passage_after(block, text, is_continued=True) == passage
-    assert passage_after(block, text, is_continued=False) == f"\n\n{text}"

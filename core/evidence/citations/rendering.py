@@ -375,6 +375,13 @@ def house_block(words: str, labels: Labels) -> str:
     return "\n".join([f"> **{labels.house_words}:** {first}", *lines[1:]])
 
 
+def house_text(block: str, labels: Labels) -> str:
+    """Return the plain text of a quotation by `house_block`."""
+    lines = [line.removeprefix(">").strip() for line in block.splitlines()]
+    text = "\n".join(lines).removeprefix(f"**{labels.house_words}:**").strip()
+    return _ESCAPED.sub(r"\1", text).replace("`@`", "@")
+
+
 def comparison_table(
     disputes: Sequence[Dispute],
     labels: Labels,

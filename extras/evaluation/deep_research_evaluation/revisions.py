@@ -111,8 +111,8 @@ class ScriptedModel(BaseChatModel):
             return _call(
                 "grade_report", grades=[{"number": 1 if self.grades > 1 else 2, **verdict}]
             )
-        if "add_to_report" in offered:
-            return _call("add_to_report", additions=self._additions(prompt))
+        if "edit_report" in offered:
+            return _call("edit_report", edits=self._additions(prompt))
         if (
             any(isinstance(message, ToolMessage) for message in messages)
             and "generate_report" in offered
@@ -144,7 +144,8 @@ class ScriptedModel(BaseChatModel):
         number = _MARKER.findall(self.draft)[0]
         return [
             {
-                "after": drawn.randint(0, blocks),
+                "kind": "insert_after",
+                "block": drawn.randint(0, blocks),
                 "is_continued": index == 0,
                 "text": f"{ADDED} {index}. [{number}]",
             }

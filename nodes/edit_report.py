@@ -1,0 +1,386 @@
+"""Changes a report block by block: as the user asks, or to add the results of the last research
+round to the draft. All blocks that are not named stay as they are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from langchain_core.messages import HumanMessage
+from pydantic import Field
+
+from ..core.dialogue.conversation import Conversation
+from ..core.dialogue.transcripts import estimated_tokens
+from ..core.events.blocks import ReportPackets
+from ..core.evidence.citations.citing import by_number, known_citations
+from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
+from ..core.evidence.citations.rendering import clean_for_draft
+from ..core.records.report import Draft, Grade, Report, word_count
+from ..core.records.research import Finding
+from ..core.records.sources import Source
+from ..core.writing.blocks import ReportBlock, Table, report_blocks
+from ..core.writing.edits import apply_edits, losses
+from ..core.writing.forms import Form
+from ..core.writing.language import named_language
+from ..core.writing.report import revision
+from ..core.writing.report_edit import ReportEdit
+from ..prompts import fence, fenced_knowledge
+from ..state import ResearchState, StateUpdate
+from ._further_research import may_research, tasks_waiting
+from .turn import NodeRuntime, Turn, begin_turn
+
+_PASSAGES_CHARACTERS = 16_000
+"""Maximum characters of the passages behind the report's citations that the writer is shown."""
+_RECALLED_CHARACTERS = 8_000
+"""Maximum characters of other passages of the thread's sources on the request."""
+_ANSWER_SHARE = 0.5
+"""Share of `form_tokens` that the text of a report, or a part of it, may take to be written anew in
+one answer."""
+_MESSAGES = 5
+"""Maximum number of the user's earlier messages that the writer is shown."""
+_NAMED = 5
+"""Maximum number of lost figures, names and citations that a notice names."""
+_NOT_CHECKED = "The changes were not checked against the sources (verify)."
+_NOUNS_CAPITALISED = frozenset({"de", "lb"})
+"""Codes of the languages that capitalise all nouns."""
+
+
+class EditReport(Form):
+    """Hand in the changes of the report."""
+
+    edits: list[ReportEdit]
+    """The changes; empty if there is nothing to change."""
+    title: str = ""
+    """The new title of the report, only if it changes."""
+    done: str = ""
+    """One sentence for the user: what was changed."""
+    tasks: list[str] = Field(default_factory=list)
+    """What has to be found out before the report can be changed; usually empty."""
+    language: str = ""
+    """The language that the report is now in, only if it changes."""
+    answered: list[int] = Field(default_factory=list)
+    """Numbers of the open points that the changed report answers."""
+    covers_all: bool = False
+    """Whether most blocks of a long report have to change."""
+
+
+async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
+    """Ask the writer's model for changes, and apply them to the draft.
+
+    If an edit needs facts that nobody has found, its tasks wait for research. On requirements that
+    a draft leaves open, the model is only asked if the findings have material for them.
+    """
+    turn = await begin_turn(state, runtime)
+    draft = state.draft
+    assert draft is not None
+    is_edit = state.run.entry == "edit"
+    if not is_edit and not _has_material(state.findings.values(), draft):
+        return {"draft": draft.model_copy(update={"is_lacking": False})}
+    turn.announce("edit")
+    editor = _Editor(turn, draft, is_edit=is_edit)
+    async with turn.paid():
+        form = await editor.ask()
+        if form and form.tasks and editor.may_research:
+            update = turn.update()
+            tasks = [(task, task) for task in form.tasks]
+            return {**update, **tasks_waiting(turn, update["progress"], tasks, 1)}
+        changed = draft
+        if form:
+            changed = await editor.changed(form)
+    changed = changed.model_copy(update={"findings": tuple(state.findings), "is_lacking": False})
+    update = turn.update(notices=(*state.run.notices, *editor.notices), **editor.language)
+    turn.apply(run=update["run"], draft=changed)
+    if is_edit:
+        messages = await asyncio.to_thread(turn.delivery.edited_draft_messages, changed)
+    elif changed.text == draft.text:
+        return {**update, "draft": changed}
+    else:
+        messages = await asyncio.to_thread(turn.delivery.changed_draft_messages, changed)
+    turn.emit(revision(ReportPackets(turn.placement), draft.text, changed))
+    return {**update, "draft": changed, "messages": messages}
+
+
+def _has_material(findings: Iterable[Finding], draft: Draft) -> bool:
+    """Whether there are new findings, or findings that have what the draft lacks."""
+    for finding in findings:
+        if finding.text and finding.id not in draft.findings:
+            return True
+    return any(grade.is_found for grade in draft.open_grades)
+
+
+class _Editor:
+    """Asks the writer's model for the changes of a draft."""
+
+    def __init__(self, turn: Turn, draft: Draft, *, is_edit: bool) -> None:
+        """`is_edit`: the user asks for them; otherwise they answer open requirements."""
+        self._turn = turn
+        self._state = turn.state
+        self._draft = draft
+        self._is_edit = is_edit
+        self._blocks = report_blocks(draft.text)
+        self._room = int(turn.context.limits.form_tokens * _ANSWER_SHARE)
+        self._is_long = is_edit and _tokens(draft.text) > self._room
+        self._values: dict[str, Any] = {}
+        self.may_research = is_edit and not self._state.own_findings and may_research(turn)
+        """Whether facts that are missing can be looked up; once an edit."""
+        self.notices: list[str] = []
+        """Notices for the reader about the changes."""
+        self.language: dict[str, str] = {}
+        """Fields of the run that change with the report's language."""
+
+    async def ask(self, **asked: Any) -> EditReport | None:
+        """Have the model fill in the form; `asked` are further values of the prompt.
+
+        Returns None if it fails, but raises `ModelFailed` if it is the user who wants the changes.
+        """
+        turn = self._turn
+        if not self._values:
+            self._values = await self._prompt_values()
+        values = {"part": None, "refused": "", **self._values, **asked}
+        if self._is_edit and not asked:
+            return await turn.filler.ask(EditReport, "writer", "edit_report", [], **values)
+        return await turn.filler.ask_if_possible(EditReport, "writer", "edit_report", [], **values)
+
+    async def _prompt_values(self) -> dict[str, Any]:
+        """Return the values of the prompt that are the same for all calls."""
+        turn = self._turn
+        state = self._state
+        values: dict[str, Any] = {
+            "instructions": turn.context.instructions,
+            "words": self._draft.words,
+            "report": fenced_knowledge(report=[_shown(block) for block in self._blocks]),
+            "sources": turn.basis.described_sources,
+            "may_research": self.may_research,
+            "is_long": self._is_long,
+            "instruction": "",
+            "said": "",
+            "title": "",
+            "passages": "",
+            "knowledge": "",
+            "requirements": "",
+            "open_points": "",
+        }
+        if state.own_findings or not self._is_edit:
+            values["knowledge"] = turn.basis.known_findings(turn.context.limits.memory_tokens)
+        if not self._is_edit:
+            open_points = list[str]()
+            for grade in self._draft.open_grades:
+                open_points.append(f"- {_open_point(grade)}")
+            values["requirements"] = fence("\n".join(open_points))
+            values["request"] = state.run.question
+            return values
+        conversation = Conversation(state.messages)
+        request = conversation.question
+        earlier = conversation.texts_of_user[: -len(conversation.question_texts)]
+        numbered = list[str]()
+        for number, grade in enumerate(self._draft.open_grades, 1):
+            numbered.append(f"{number}. {_open_point(grade)}")
+        values["request"] = request
+        if state.brief.instruction != request:
+            values["instruction"] = state.brief.instruction
+        values["said"] = "\n".join(f"- {text}" for text in earlier[-_MESSAGES:])
+        values["title"] = self._draft.title
+        values["passages"] = await self._passages()
+        values["open_points"] = fence("\n".join(numbered)) if numbered else ""
+        return values
+
+    async def _passages(self) -> str:
+        """Return the passages behind the report's citations, and others on the request, fenced."""
+        turn = self._turn
+        numbers = self._state.numbers
+        passages = dict[int, dict[str, None]]()
+        characters = _PASSAGES_CHARACTERS
+        if self._state.base:
+            for key, text in _cited_passages(self._state.base):
+                characters -= len(text)
+                if key in numbers and characters >= 0:
+                    passages.setdefault(numbers[key], {})[text] = None
+        for key, text in await turn.basis.recalled_passages(turn.pages, _RECALLED_CHARACTERS):
+            passages.setdefault(numbers[key], {})[text] = None
+        if not passages:
+            return ""
+        shown = list[dict[str, Any]]()
+        for number, texts in sorted(passages.items()):
+            shown.append({"source": number, "passages": list(texts)})
+        return fenced_knowledge(passages=shown)
+
+    async def changed(self, form: EditReport) -> Draft:
+        """Return the draft with the changes of a form.
+
+        The model is asked once more about changes that cannot be made; what then cannot be made is
+        left out.
+        """
+        edits = list(form.edits)
+        if form.covers_all and self._is_long:
+            edits = await self._by_parts()
+        state = self._state
+        edited = await asyncio.to_thread(_edited, state.sources, self._draft, edits)
+        if edited.refused:
+            refused = list[str]()
+            for index, reason in edited.refused.items():
+                refused.append(f"- {edits[index].model_dump_json(exclude_defaults=True)}: {reason}")
+            again = await self.ask(refused=fence("\n".join(refused)))
+            if again:
+                kept = [edit for index, edit in enumerate(edits) if index not in edited.refused]
+                edits = [*kept, *again.edits]
+                edited = await asyncio.to_thread(_edited, state.sources, self._draft, edits)
+        draft = edited.draft
+        if self._is_edit:
+            draft = self._with_title_and_grades(draft, form)
+            if form.language.strip():
+                language = named_language(form.language)
+                self.language = {"language": language.name, "language_code": language.code}
+        await asyncio.to_thread(self._note, form, edits, edited)
+        return draft
+
+    async def _by_parts(self) -> list[ReportEdit]:
+        """Ask for the changes of a long report part by part."""
+        edits = list[ReportEdit]()
+        for part in _parts(self._blocks, self._room):
+            form = await self.ask(part=part)
+            if form is None:
+                self.notices.append(f"Not changed: blocks {part[0]} to {part[1]} of the report.")
+                continue
+            for edit in form.edits:
+                if part[0] <= edit.block <= part[1]:
+                    edits.append(edit)
+        return edits
+
+    def _with_title_and_grades(self, draft: Draft, form: EditReport) -> Draft:
+        """Return the draft with the form's title, and with the open points that it answers."""
+        changes: dict[str, Any] = {}
+        title = " ".join(form.title.split()).lstrip("# ")
+        if title:
+            changes["title"] = title
+        grades = list[Grade]()
+        number = 0
+        for grade in draft.grades:
+            if grade.verdict != "answered":
+                number += 1
+                if number in form.answered:
+                    grade = Grade(requirement=grade.requirement, verdict="answered")
+            grades.append(grade)
+        return draft.model_copy(update={**changes, "grades": tuple(grades), "is_graded": True})
+
+    def _note(self, form: EditReport, edits: Sequence[ReportEdit], edited: _Edited) -> None:
+        """Note for the reader what was changed, left out and lost."""
+        run = self._state.run
+        if self._is_edit:
+            done = " ".join(form.done.split())
+            if done:
+                self.notices.append(done)
+            if self._turn.context.verify == "off":
+                self.notices.append(_NOT_CHECKED)
+        for index, reason in edited.refused.items():
+            edit = edits[index]
+            kind = edit.kind.replace("_", " ")
+            self.notices.append(f"A change was left out ({kind}, block {edit.block}): {reason}.")
+        request = Conversation(self._state.messages).question
+        lost = losses(
+            edited.replaced,
+            edited.draft.text,
+            request,
+            nouns_are_capitalised=run.language_code in _NOUNS_CAPITALISED,
+        )
+        if lost:
+            named = ", ".join(lost[:_NAMED])
+            if len(lost) > _NAMED:
+                named += f" and {len(lost) - _NAMED} more"
+            self.notices.append(f"No longer in the report: {named}.")
+
+
+def _tokens(text: str) -> int:
+    return estimated_tokens([HumanMessage(text)])
+
+
+def _open_point(grade: Grade) -> str:
+    """Return a requirement that the report leaves open, with what is missing."""
+    return ": ".join(filter(None, (grade.requirement, grade.missing)))
+
+
+def _shown(block: ReportBlock) -> dict[str, Any]:
+    """Return a block as the model is shown it."""
+    shown: dict[str, Any] = {
+        "block": block.number,
+        "kind": block.kind,
+        "words": word_count(block.text),
+    }
+    if block.kind != "table":
+        return {**shown, "text": block.text}
+    table = Table.read(block)
+    rows = dict[int, list[str]]()
+    for number, row in enumerate(table.rows, 1):
+        rows[number] = row.values
+    return {**shown, "columns": dict(enumerate(table.header.values, 1)), "rows": rows}
+
+
+def _cited_passages(report: Report) -> Iterable[tuple[str, str]]:
+    """Yield source key and text of the passages that the statements of a report cite."""
+    for claim in report.claims:
+        for passage in claim.passages:
+            if passage.quote:
+                yield passage.source, passage.quote
+
+
+def _parts(blocks: Sequence[ReportBlock], room: int) -> list[tuple[int, int]]:
+    """Return the first and last block of the parts of a report, of at most `room` tokens each.
+
+    A part is a section or several, if these are not too long; a longer block is a part of its own.
+    """
+    parts = list[tuple[int, int]]()
+    first, size = 1, 0
+    for block in blocks:
+        tokens = _tokens(block.text)
+        begins_section = block.kind == "heading" and size > room // 2
+        if block.number > first and (begins_section or size + tokens > room):
+            parts.append((first, block.number - 1))
+            first, size = block.number, 0
+        size += tokens
+    if blocks:
+        parts.append((first, len(blocks)))
+    return parts
+
+
+class _Edited(NamedTuple):
+    """A draft after edits; see `Edited`."""
+
+    draft: Draft
+    refused: dict[int, str]
+    replaced: str
+
+
+def _edited(sources: Mapping[str, Source], draft: Draft, edits: Sequence[ReportEdit]) -> _Edited:
+    """Return the draft with the edits, whose texts are cleaned like the draft itself."""
+    removed_markers = draft.removed_markers
+    labels = {mark.label for mark in note_marks(draft.text)}
+    labels_before = frozenset(labels)
+    cleaned = list[ReportEdit]()
+    for edit in edits:
+        texts = list[str]()
+        for written in (edit.text, *edit.cells):
+            text, _, removed = clean_for_draft(written, sources, labels)
+            removed_markers += removed
+            labels.update(mark.label for mark in note_marks(text))
+            texts.append(text)
+        cleaned.append(edit.model_copy(update={"text": texts[0], "cells": texts[1:]}))
+    edited = apply_edits(draft.text, cleaned)
+    whole = edited.text
+    if labels > labels_before:
+        # The footnotes of new texts go to the end.
+        whole = joined_footnotes(whole)
+    numbered = by_number(sources.values())
+    keys = {number: source.key for number, source in numbered.items()}
+    text, cited = known_citations(whole, keys)
+    changed = draft.model_copy(
+        update={
+            "text": text,
+            "sources": tuple(cited.values()),
+            "numbers": tuple(cited),
+            "streamed": text,
+            "streamed_sources": tuple(cited.values()),
+            "removed_markers": removed_markers,
+            "is_graded": draft.is_graded and text == draft.text,
+        }
+    )
+    return _Edited(changed, edited.refused, edited.replaced)
