@@ -460,6 +460,8 @@ class RunBook(NamedTuple):
             excluded = dict[str, Exclusion]()
             yield stored, excluded
             config = RunnableConfig(configurable=dict(lease.config["configurable"]))
+            if self.user:
+                config["configurable"][OWNER] = self.user
             await self.graph(stored.strategy).aupdate_state(
                 config, {"excluded": excluded}, as_node="verify_report"
             )
