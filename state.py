@@ -38,7 +38,7 @@ from .core.records.research import (
     Task,
     ToolRequest,
 )
-from .core.records.sources import Dispute, Source, merge_sources
+from .core.records.sources import Dispute, Exclusion, Source, merge_sources
 
 Value = TypeVar("Value")
 
@@ -124,6 +124,8 @@ class ResearchState:
     """Findings by task id."""
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     """Sources by key: web address or file URI."""
+    excluded: Mapping[str, Exclusion] = field(default_factory=dict)
+    """Sources that the user has excluded, by key."""
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
     """Cost of each model or tool call."""
     brief: Brief = field(default_factory=Brief)
@@ -216,6 +218,7 @@ class StateUpdate(TypedDict, total=False):
     tasks: Sequence[Task]
     findings: dict[str, Finding]
     sources: dict[str, Source]
+    excluded: Mapping[str, Exclusion]
     spending: dict[str, Spent] | Overwrite
     brief: Brief
     steps: list[PlanStep]

@@ -1,4 +1,5 @@
-"""The commands for stored runs: `search`, `export`, `open`, `delete` and the packets of `show`.
+"""The commands for stored runs: `search`, `export`, `open`, `exclude`, `include`, `delete` and the
+packets of `show`.
 
 Also reads runs in full for `runs` and `show` (`_listing`).
 """
@@ -6,7 +7,7 @@ Also reads runs in full for `runs` and `show` (`_listing`).
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import click
 from ..core.dialogue.conversation import safe_text
 from ..core.errors import DatabaseUnusable, StateUnreadable, UnknownSetting
 from ..core.events.packets import AnyPacket
+from ..core.records.sources import Source
 from ..core.store.location import OVERVIEW_NOTE, thread_id
 from ..core.store.pages import Pages
 from ._endings import exit_code_of, reports_errors, run_interruptibly
@@ -203,6 +205,44 @@ def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int
     run_interruptibly(delete())
     say(f"Deleted {shown}.")
     return DONE
+
+
+@reports_errors
+def exclude_sources(thread: str, names: Sequence[str], because: str, data_dir: Path | None) -> int:
+    """Exclude sources of a finished run, and say which."""
+
+    async def exclude(book: RunBook, thread: str) -> list[Source]:
+        return await book.exclude(thread, names, because)
+
+    _say_sources("Excluded", _changed_run(RunName(thread, data_dir), exclude))
+    return DONE
+
+
+@reports_errors
+def include_sources(thread: str, names: Sequence[str], data_dir: Path | None) -> int:
+    """Use excluded sources of a run again, and say which."""
+
+    async def include(book: RunBook, thread: str) -> list[Source]:
+        return await book.include(thread, names)
+
+    _say_sources("Included", _changed_run(RunName(thread, data_dir), include))
+    return DONE
+
+
+def _changed_run(
+    name: RunName, change: Callable[[RunBook, str], Awaitable[list[Source]]]
+) -> list[Source]:
+    async def changed() -> list[Source]:
+        async with open_stored_run(name) as (book, stored):
+            return await change(book, stored.name or stored.thread)
+
+    return run_interruptibly(changed())
+
+
+def _say_sources(done: str, sources: Iterable[Source]) -> None:
+    for source in sources:
+        number = f"[{source.number}] " if source.number else ""
+        say(f"{done}: {number}{source.shown_title}")
 
 
 @asynccontextmanager

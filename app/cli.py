@@ -529,6 +529,33 @@ def open_page(thread: str, data_dir: Path | None) -> int:
 
 @cli.command()
 @click.argument("thread")
+@click.argument("sources", nargs=-1, required=True)
+@click.option("--because", metavar="TEXT", default="", help="Why; kept with the run.")
+@_DATA_DIR
+def exclude(thread: str, sources: tuple[str, ...], because: str, data_dir: Path | None) -> int:
+    """Exclude sources of a finished run: what rests on them alone is in nothing that follows on the
+    thread.
+
+    SOURCES: their numbers in the report, addresses, domains (all their pages) or file names.
+    """
+    from ._stored import exclude_sources
+
+    return exclude_sources(thread, sources, because, data_dir)
+
+
+@cli.command()
+@click.argument("thread")
+@click.argument("sources", nargs=-1, required=True)
+@_DATA_DIR
+def include(thread: str, sources: tuple[str, ...], data_dir: Path | None) -> int:
+    """Use excluded sources of a run again; SOURCES as for `exclude`."""
+    from ._stored import include_sources
+
+    return include_sources(thread, sources, data_dir)
+
+
+@cli.command()
+@click.argument("thread")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @_DATA_DIR
 def delete(thread: str, yes: bool, data_dir: Path | None) -> int:

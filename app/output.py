@@ -103,6 +103,10 @@ def _run_data(stored: StoredRun) -> dict[str, Any]:
     data["versions"] = versions_data(state)
     data.update(clean_nested(planned))
     data["research"] = [_finding_data(state, finding) for finding in _findings(state)]
+    excluded = dict[str, Any]()
+    for key, exclusion in state.excluded.items():
+        excluded[key] = exclusion.model_dump(mode="json")
+    data["excluded"] = clean_nested(excluded)
     if state.report and state.report.audit:
         claims = list[dict[str, Any]]()
         for claim in state.report.claims:
@@ -146,6 +150,12 @@ def _body_lines(stored: StoredRun) -> list[str]:
         lines += ["", "Versions"]
         for version in versions.values():
             lines.append(f"  {version_line(state, version)}")
+    if state.excluded:
+        lines += ["", "Excluded by you"]
+        for key, exclusion in state.excluded.items():
+            source = state.sources[key]
+            because = f": {exclusion.because}" if exclusion.because else ""
+            lines.append(f"  - [{source.number}] {source.shown_title} ({exclusion.date}){because}")
     if stored.asks:
         lines += ["", "The run asks"]
         lines += [f"  {line}" for line in stored.asks.splitlines()]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
@@ -36,6 +37,7 @@ from ..core.library.library import Library
 from ..core.models.resolve import check_editor, check_models, load_models
 from ..core.records.report import FinishedReport, Report, Version
 from ..core.records.research import Strategy
+from ..core.records.sources import Exclusion, Source
 from ..core.settings.context import ROLES, Context
 from ..core.settings.limits import Limits
 from ..core.store.database import Database, open_database
@@ -56,6 +58,7 @@ from ..core.writing.versions import (
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
+from ._exclusions import named_sources
 from ._progress import ProgressView, usual_cost_line
 from ._settings import RunName, unknown_thread
 from .embed import ResearchGraph, build_graph, thread_config
@@ -523,6 +526,54 @@ class RunBook(NamedTuple):
                 runner="",
             )
         return list(reversed(ended.values()))
+
+    async def exclude(self, thread: str, names: Sequence[str], because: str = "") -> list[Source]:
+        """Keep the named sources out of everything that follows on a thread; returns them.
+
+        `names`: numbers, addresses, domains or file names. Raises `ThreadBusy` while the thread is
+        running, and `UserMistake` for an unknown source and for a run that is not finished.
+        """
+        async with self._changed(thread) as (stored, changed):
+            sources = named_sources(stored.state.sources.values(), names)
+            now = self._context({}).clock.now()
+            exclusion = Exclusion(date=now.date().isoformat(), because=safe_text(because).strip())
+            changed.update(stored.state.excluded)
+            for source in sources:
+                changed.setdefault(source.key, exclusion)
+        return sources
+
+    async def include(self, thread: str, names: Sequence[str]) -> list[Source]:
+        """Allow the named sources again, which had been excluded; returns them. Raises like
+        `exclude`."""
+        async with self._changed(thread) as (stored, changed):
+            excluded = [stored.state.sources[key] for key in stored.state.excluded]
+            if not excluded:
+                raise UserMistake(f"No source of the run {thread!r} is excluded.")
+            sources = named_sources(excluded, names)
+            included = {source.key for source in sources}
+            for key, exclusion in stored.state.excluded.items():
+                if key not in included:
+                    changed[key] = exclusion
+        return sources
+
+    @asynccontextmanager
+    async def _changed(self, thread: str) -> AsyncIterator[tuple[StoredRun, dict[str, Exclusion]]]:
+        """Yield a finished run and an empty dict, and store the exclusions that were put there."""
+        async with self.database.saver.leases.hold(thread_id(thread)) as lease:
+            stored = await self.read(thread, lease.owner)
+            if stored.waiting or stored.is_unfinished:
+                raise UserMistake(
+                    f"The run {thread!r} is not finished (its status is {stored.status!r}): resume "
+                    "it first, and then exclude or include sources."
+                )
+            excluded = dict[str, Exclusion]()
+            yield stored, excluded
+            config = RunnableConfig(configurable=dict(lease.config["configurable"]))
+            if self.user:
+                config["configurable"][OWNER] = self.user
+            await self.graph(stored.strategy).aupdate_state(
+                config, {"excluded": excluded}, as_node="verify_report"
+            )
 
     async def rename(self, stored: StoredRun, label: str) -> None:
         """Set the name that the web page shows for a run; if `label` is empty, it shows the

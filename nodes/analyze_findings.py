@@ -27,6 +27,7 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     They cite the sources of the analyzed findings.
     """
     turn = await begin_turn(state, runtime)
+    state = turn.state
     run = state.run
     call_id, task = state.progress.analyses[-1]
     turn.emit(ResearcherPackets(turn.placement).start(task))

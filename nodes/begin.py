@@ -118,12 +118,13 @@ async def _continue(
     drop: list[AnyMessage],
 ) -> StateUpdate:
     """Continue the current question with the current keys and models."""
-    scope = state.run.scope
+    scope = state.run.scope.model_copy(update={"excluded": tuple(state.excluded)})
     if _has_incoming(state.messages):
         settings = context.within(scope)
         wider, messages, _ = await _index_attached(settings, state.messages, runtime)
         state = replace(state, messages=messages)
-        scope = await asyncio.to_thread(_scope_of_index, wider)
+        widened = await asyncio.to_thread(_scope_of_index, wider)
+        scope = widened.model_copy(update={"excluded": scope.excluded})
     check_tools(context.within(scope))
     await load_models(context)
     check_models(ROLES, context)
@@ -204,6 +205,7 @@ async def _start(
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
     scope = await asyncio.to_thread(search_scope, context, status.documents + attached.documents)
+    scope = scope.model_copy(update={"excluded": tuple(state.excluded)})
     question = Conversation(messages).question
     codes = list[str]()
     if scope.documents:

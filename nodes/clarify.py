@@ -76,6 +76,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     Its question becomes a message, or an assumption if the user cannot be asked.
     """
     turn = await begin_turn(state, runtime)
+    state = turn.state
     run = turn.state.run
     context = turn.context
     placement = turn.placement

@@ -56,6 +56,7 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     if not has_sources or not has_reason:
         return {}
     turn = await begin_turn(state, runtime)
+    state = turn.state
     turn.announce("cross_check")
     async with turn.paid():
         observed = await _check(memory, turn)

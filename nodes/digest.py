@@ -66,6 +66,7 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     News are learnings or messages of the user.
     """
     turn = await begin_turn(state, runtime)
+    state = turn.state
     ended = list[str]()
     changed = dict[str, PlanStep]()
     for step in state.steps:

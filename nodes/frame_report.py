@@ -19,6 +19,7 @@ async def frame_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     anything was learned, and its citable sources.
     """
     turn = await begin_turn(state, runtime)
+    state = turn.state
     turn.announce("frame")
     conclusions = _main_conclusions(state)
     if conclusions:

@@ -47,6 +47,7 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     If limits allow, prepare research on requirements that are open.
     """
     turn = await begin_turn(state, runtime)
+    state = turn.state
     limits = turn.context.limits
     draft = state.draft
     assert draft is not None

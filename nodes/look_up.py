@@ -61,7 +61,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             results = results_in(await turn.pages.fill_in(work.notes))
         keys = [*step.keys, *work.new]
         passages = _first_passages(results, keys, limits.pages_characters)
-    sources = _numbered(passages, {**state.sources, **work.sources})
+    sources = _numbered(passages, {**turn.all_sources, **work.sources})
     own_numbers = {key: number for number, key in enumerate(sources, 1)}
     thread_numbers = {key: source.number for key, source in sources.items()}
     ended: Ending = "done"

@@ -61,6 +61,7 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     If the user has approved a plan, take the steps from that.
     """
     turn = await begin_turn(state, runtime)
+    state = turn.state
     max_steps = turn.context.limits.max_plan_steps
     if state.plan and state.plan.review == "approved":
         return {"steps": PlanText.read(state.plan.text).typed_steps(max_steps)}

@@ -91,7 +91,7 @@ async def _read_named(turn: Turn) -> StateUpdate:
         step.ended = "partial"
         step.reason = " ".join(outcome.problems).rstrip(".")
     finding = finding_of(step, filler.failures, 0.0)
-    findings, cited = number_findings([finding], {**state.sources, **sources})
+    findings, cited = number_findings([finding], {**turn.all_sources, **sources})
     return {
         "findings": findings,
         "learnings": step.learnings,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
@@ -23,9 +24,11 @@ from ..core.events.call import CallEvents, SilentEvents
 from ..core.events.log import Emitter
 from ..core.events.packets import Packet, Placement
 from ..core.evidence.citations.rendering import plain_line
+from ..core.evidence.exclusion import without_sources
 from ..core.evidence.memory.learned import facts_of
 from ..core.models.request import Facts, Request
 from ..core.models.resolve import is_extractive, is_small, profile_of, settings_of
+from ..core.reading.policy import Policy, is_within
 from ..core.records import tool_names
 from ..core.records.plan import Learning, PlanStep, StepTask
 from ..core.records.research import Action, Progress, Run, Spent, Task
@@ -132,7 +135,10 @@ class Turn(NodeTurn[CallEvents]):
         self._lost = lost.new(state.spending)
         self._watch = Watch(self.context.clock, run.active_seconds)
         self.state = replace(state, run=run, spending={**state.spending, **self._lost})
-        """The state, including the lost costs; see `apply`."""
+        """The state, including the lost costs, without what rests on excluded sources; see
+        `apply`."""
+        self.all_sources = state.sources
+        """The thread's sources by key, including excluded ones, whose numbers stay taken."""
         self.filler = Filler(self.context, run, self.events, placement, self._facts)
 
     def apply(self, **changes: Any) -> None:
@@ -273,7 +279,7 @@ class Turn(NodeTurn[CallEvents]):
         placement = self.placement.model_copy(update={"tab_index": tab})
         meter = Meter.of_run(limits, {**self.state.spending, **self.spending})
         time = TimeLimit(limits.tool_seconds, "tool_seconds")
-        context = ToolContext(self.pages, run.id, meter)
+        context = ToolContext(self.pages, run.id, meter, excluded=run.scope.excluded)
         argument = "urls" if name == tool_names.OPEN_URL else "queries"
         with shown_use(self.events, placement, name, inputs, run.scope, [meter]) as outcomes:
             outcome = await use_tool(name, {argument: inputs}, self.context, context, time)
@@ -290,9 +296,29 @@ class Turn(NodeTurn[CallEvents]):
 
 
 async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
-    """Return the turn of a node; settles the costs of turns that failed or were stopped."""
+    """Return the turn of a node; settles the costs of turns that failed or were stopped.
+
+    The turn's state is what the node works with: it lacks what rests on excluded sources alone.
+    """
     lost = await Ledger(Pages.of_node(runtime.store, state.run.id), state.run.id).unsettled()
-    return Turn(state, runtime, lost)
+    turn = Turn(state, runtime, lost)
+    excluded = _excluded_keys(state, turn)
+    if excluded:
+        turn.state = await asyncio.to_thread(without_sources, turn.state, excluded)
+    return turn
+
+
+def _excluded_keys(state: ResearchState, turn: Turn) -> set[str]:
+    """Return the keys of the thread's sources that the user has excluded, or whose domain the
+    question may not read."""
+    keys = {*turn.scope.excluded}
+    denied = Policy(turn.context).denied
+    if denied:
+        for source in state.sources.values():
+            host = urlsplit(source.location).hostname if source.kind == "web" else None
+            if host and is_within(host, denied):
+                keys.add(source.key)
+    return keys
 
 
 class BranchTurn(NodeTurn[Events]):

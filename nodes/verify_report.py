@@ -29,6 +29,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     The report is put into the conversation.
     """
     turn = await begin_turn(state, runtime)
+    state = turn.state
     run = state.run
     draft = state.draft
     assert draft is not None

@@ -22,6 +22,7 @@ from .turn import NodeRuntime, Turn, begin_turn
 async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the writer's model for the report, stream it, and store it as the draft."""
     turn = await begin_turn(state, runtime)
+    state = turn.state
     run = turn.state.run
     events = ReportEvents(turn.state, turn.emitter, turn.placement)
     writer = TextWriter(

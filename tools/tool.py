@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -100,6 +100,8 @@ class ToolContext(NamedTuple):
     shown."""
     topic: str = ""
     """Topic of the research; it selects the passages of a long text that are shown."""
+    excluded: Collection[str] = ()
+    """Keys of the sources that the user has excluded, whose results are left out."""
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -139,7 +139,18 @@ async def use_tool(
     else:
         # LangChain traces its own tools.
         outcome = await work()
+    outcome = _without_excluded(outcome, tool_context.excluded)
     return outcome._replace(asked=tuple(tool_context.meter.asked))
+
+
+def _without_excluded(outcome: Outcome, excluded: Collection[str]) -> Outcome:
+    """Return an outcome without results from excluded sources, and with a sentence on these."""
+    kept = tuple(hit for hit in outcome.hits if hit.source.key not in excluded)
+    left_out = len(outcome.hits) - len(kept)
+    if not left_out:
+        return outcome
+    problem = f"{left_out} results were left out: the user has excluded these sources."
+    return outcome._replace(hits=kept, problems=(*outcome.problems, problem))
 
 
 def _shown(outcome: Outcome) -> dict[str, Any]:
@@ -447,7 +458,8 @@ class SearchRound:
         return Meter.of_task(self.task, {**self.state.spending, **self.events.bill.costs})
 
     def _tool_context(self, meter: Meter, **seen: Any) -> ToolContext:
-        return ToolContext(self.pages, self.task.question_id, meter, **seen)
+        excluded = self.task.scope.excluded
+        return ToolContext(self.pages, self.task.question_id, meter, excluded=excluded, **seen)
 
     async def _use(
         self, name: str, inputs: Sequence[str], calls: Sequence[tuple[dict[str, Any], ToolContext]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, get_args
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -324,9 +324,46 @@ async def show_source(request: Request) -> Response:
         "quotes": quotes,
         "link": link,
         "read_at": source.read_at,
+        "number_in_thread": source.number,
+        "is_excluded": source.key in stored.state.excluded,
         "texts": [text.text for text in texts.get(key, ())],
     }
     return JSONResponse(clean_nested(data), headers={"Cache-Control": "no-store"})
+
+
+async def exclude_source(request: Request) -> Response:
+    """Exclude the source with this number in the thread; `because` in the body is the reason."""
+    stored = await _run(request)
+    sent = sent_json(request)
+    because = sent.get("because", "") if isinstance(sent, dict) else ""
+    if not isinstance(because, str) or len(because) > _LABEL_CHARACTERS:
+        raise HTTPException(
+            422, f'because: send {{"because": "..."}} with at most {_LABEL_CHARACTERS} characters.'
+        )
+    number = str(request.path_params["number"])
+    with _refused_change():
+        await _own_book(request).exclude(stored.thread, [number], because)
+    return Response(status_code=204)
+
+
+async def include_source(request: Request) -> Response:
+    """Use an excluded source again."""
+    stored = await _run(request)
+    with _refused_change():
+        number = str(request.path_params["number"])
+        await _own_book(request).include(stored.thread, [number])
+    return Response(status_code=204)
+
+
+@contextmanager
+def _refused_change() -> Iterator[None]:
+    """Answer with status 409 if the run is at work, and 422 if the change is refused."""
+    try:
+        yield
+    except ThreadBusy as error:
+        raise HTTPException(409, str(error)) from error
+    except UserMistake as error:
+        raise HTTPException(422, str(error)) from error
 
 
 ROUTES: Sequence[Route] = (
@@ -341,6 +378,8 @@ ROUTES: Sequence[Route] = (
     Route("/research/runs/{thread}/differences", compare_versions),
     Route("/research/runs/{thread}/revert", revert_run, methods=["POST"]),
     Route("/research/runs/{thread}/sources/{number:int}", show_source),
+    Route("/research/runs/{thread}/excluded/{number:int}", exclude_source, methods=["PUT"]),
+    Route("/research/runs/{thread}/excluded/{number:int}", include_source, methods=["DELETE"]),
 )
 """All our routes; each requires a user's token."""
 
@@ -395,6 +434,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "has_report": state.report is not None,
         "versions": versions_data(state),
         "sources": _sources(state),
+        "excluded": [state.sources[key].number for key in state.excluded],
         "checked": stored.checked,
         "open_gaps": ReportNotes(state).open_points(),
         "messages": messages,
@@ -554,7 +594,7 @@ async def _run(request: Request) -> StoredRun:
     """Return the requested run of the user, at the requested question; raises status 404."""
     thread = request.path_params["thread"]
     question = request.query_params.get("question")
-    book = opened_books[-1]._replace(user=_user(request))
+    book = _own_book(request)
     try:
         stored = await book.read(thread)
     except UnknownThread:
@@ -591,6 +631,11 @@ def _number(request: Request, name: str) -> int | None:
     if not text.isdecimal() or len(text) > _NUMBER_DIGITS:
         raise HTTPException(422, f"{name}: send a number, such as {name}=1.")
     return int(text)
+
+
+def _own_book(request: Request) -> RunBook:
+    """Return the runs of the user who sends the request."""
+    return opened_books[-1]._replace(user=_user(request))
 
 
 def _no_run(thread: str) -> HTTPException:

@@ -88,6 +88,9 @@ class Scope(Record):
     """Domains that may be searched and read; if empty, all."""
     domains_deny: tuple[str, ...] = ()
     """Domains that may be neither searched nor read."""
+    excluded: tuple[str, ...] = ()
+    """Keys of the thread's sources that the user has excluded: they are neither shown to models nor
+    cited."""
     published_after: str = ""
     """Web results dated before this day (ISO 8601) are left out; empty for no limit."""
     mix_private: bool = False

@@ -384,6 +384,15 @@ class Dispute(Record):
         return self.resolution != UNRESOLVED
 
 
+class Exclusion(Record):
+    """The user's decision that a source of the thread is not to be used any more."""
+
+    date: str
+    """Day of the decision (ISO 8601)."""
+    because: str = ""
+    """The user's reason; empty if none was given."""
+
+
 class NotRead(Record):
     """A page or file that could not be read."""
 

@@ -37,7 +37,12 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
             # The first excerpt of a page is the reason why the model opened it.
             excerpts = {result["address"]: result["text"] for result in reversed(earlier)}
             tool_context = ToolContext(
-                turn.pages, task.question_id, meter, excerpts, topic=task.text
+                turn.pages,
+                task.question_id,
+                meter,
+                excerpts,
+                topic=task.text,
+                excluded=task.scope.excluded,
             )
             outcome = await use_tool(
                 request.tool, request.arguments, turn.context, tool_context, time

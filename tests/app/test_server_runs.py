@@ -302,3 +302,22 @@ async def test_a_file_whose_shortened_name_would_be_hidden_is_read_and_counted(
     stored = [path for path in kept(server) if path.parent.name == "attached"]
     assert len(stored) == 20 and not any(path.name.startswith(".") for path in stored)
     await alice.threads.delete(talk.thread)
+
+
+async def test_a_source_is_excluded_and_included_by_its_owner(
+    server: Server, web: httpx.AsyncClient, alice: LangGraphClient
+) -> None:
+    talk = await Conversation(alice).create()
+    await talk.ask(FIRST)
+    path = f"/research/runs/{talk.thread}"
+    number = (await get(web, f"{path}/sources/1"))["number_in_thread"]
+    at = f"{path}/excluded/{number}"
+    assert (await web.put(at, headers={"X-Api-Key": BOB})).status_code == 404
+    assert (await web.put(f"{path}/excluded/99")).status_code == 422
+    assert (await web.put(at, json={"because": "out of date"})).status_code == 204
+    assert (await get(web, f"{path}/sources/1"))["is_excluded"]
+    await talk.ask(FURTHER)
+    cited = (await get(web, f"{path}/sources/{number}?of=thread"))["number"]
+    assert cited == 0
+    assert (await web.delete(at)).status_code == 204
+    assert not (await get(web, f"{path}/sources/{number}?of=thread"))["is_excluded"]

@@ -139,7 +139,7 @@ async def test_a_follow_up_has_only_new_statements_and_what_rests_on_a_changed_c
     other = more.replace(table(2023, 2024), table(2022, 2024))
     thread = talk(tmp_path, strategy, first, more, other)
     state, asked = await thread.ask("What is the fare?")
-    assert state.report and state.report.kept == state.kept
+    assert state.report and state.report.kept
     assert RISE in [unit for request in asked for unit in request]
     decided = [verdict.decided_by for verdict in state.report.verdicts if verdict.text == RISE]
     assert decided == ["calculation"]
@@ -188,14 +188,15 @@ async def test_verdicts_outlast_a_quick_answer_and_a_report_that_was_not_checked
     first, _ = await thread.ask("What is the fare?")
     answered, asked = await thread.ask("How often does the ferry sail?")
     assert (answered.run.is_recalled, asked) == (True, [])
-    assert answered.report and answered.report.kept != answered.kept == first.kept
+    assert first.report and answered.report and answered.base
+    assert answered.report.kept != answered.base.kept == first.report.kept
     thread.run.settings["verify"] = "off"
     unchecked, _ = await thread.ask("And before?")
-    assert unchecked.report and unchecked.report.kept == first.kept
+    assert unchecked.report and unchecked.report.kept == first.report.kept
     thread.run.settings["verify"] = "check"
     last, asked = await thread.ask("And now?")
     assert asked == []
-    assert first.report and last.report and last.report.verdicts == first.report.verdicts
+    assert last.report and last.report.verdicts == first.report.verdicts
 
 
 async def test_a_check_that_was_stopped_goes_on_with_the_kept_verdicts(tmp_path: Path) -> None:
@@ -223,11 +224,12 @@ async def test_a_check_that_was_stopped_goes_on_with_the_kept_verdicts(tmp_path:
 async def test_without_readable_verdicts_all_is_judged(tmp_path: Path, text: str | None) -> None:
     thread = talk(tmp_path, "orchestrated", SAILING, SAILING)
     state, asked = await thread.ask("What is the fare?")
+    assert state.report
     store = thread.run.graph.page_store
     pages = Pages(store, thread_id(thread.run.thread))
     if text is None:
-        await store.adelete(pages.namespace, state.kept)
+        await store.adelete(pages.namespace, state.report.kept)
     else:
-        await pages.note({state.kept: {"text": text}})
+        await pages.note({state.report.kept: {"text": text}})
     _, again = await thread.ask("And before?")
     assert again == asked == [[SAILING.removesuffix(" [1]")]]

@@ -115,6 +115,12 @@ async function openSource(number, of, quotes) {
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
 }
 
+async function changeUse(number, change, words) {
+  await change(page.thread.id, number);
+  byId("source").close();
+  say(words);
+}
+
 function light(chip) {
   for (const card of document.querySelectorAll(".source-card.lit")) card.classList.remove("lit");
   const hint = byId("hint");
@@ -221,6 +227,8 @@ const clicked = {
   dismiss: () => (byId("undo").hidden = true),
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control)),
   "close-source": () => byId("source").close(),
+  "exclude-source": ({ value }) => changeUse(value, server.exclude, "From now on, nothing rests on this source alone."),
+  "include-source": ({ value }) => changeUse(value, server.include, "The source is used again."),
 };
 
 const LISTENED = ["approve", "answer", "steer", "follow-up", "go-on", "skip", "end"];

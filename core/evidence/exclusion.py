@@ -1,0 +1,277 @@
+"""Takes what rests on excluded sources alone out of a thread, for everything that models are
+shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+
+from ...state import ResearchState
+from ..records import tool_names
+from ..records.plan import Learning, Observation, StepOutcome
+from ..records.report import Draft, Report
+from ..records.research import Action, Finding
+from .checking.units import report_units
+from .citations.citing import Edit, with_edits, without_citations_of
+from .citations.markers import marker_numbers, settle_fences
+from .text.numbers import numbers_in
+from .text.sentences import sentences_of
+
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
+_SMALLEST_FIGURE = 10
+"""Whole numbers without a unit below this one, and years, are too common to tell where they come
+from."""
+_NO_VALUE = "–"
+"""What a table's cell has in place of a value that was taken out."""
+
+
+def without_sources(state: ResearchState, excluded: Collection[str]) -> ResearchState:
+    """Return the state as if these sources had not been read (`excluded`: their keys).
+
+    Statements that only they support are taken out of findings, earlier reports and the
+    orchestrator's transcript, as are learnings, disputes and calculations that rest on them, and
+    uncited words with a figure that only such statements have. The user's own messages stay. What a
+    source's number stands for does not change.
+    """
+    keys = {*excluded} & state.sources.keys()
+    if not keys:
+        return state
+    return _Remainder(state, keys).state()
+
+
+class _Parts(NamedTuple):
+    """A text, taken apart at the statements that only excluded sources support."""
+
+    text: str
+    """The text without these statements, and without citations of excluded sources."""
+    removed: str
+    """The statements, as one text."""
+    cited: str
+    """The sentences that cite other sources, as one text."""
+
+
+class _Remainder:
+    """What remains of a thread's state without some sources."""
+
+    def __init__(self, state: ResearchState, excluded: set[str]) -> None:
+        self._state = state
+        self._excluded = excluded
+        self._numbers = {source.number: source.key for source in state.sources.values()}
+        self._numbers.pop(0, None)
+        removed = set[float]()
+        known = set[float]()
+        for finding in state.findings.values():
+            parts = self._parts_of(finding)
+            removed |= _figures(parts.removed)
+            known |= _figures(parts.cited)
+        for learning in state.learnings.values():
+            if learning.source in excluded:
+                removed |= _figures(learning.text)
+            elif learning.source:
+                known |= _figures(learning.text)
+        self._lost = removed - known
+        """Figures that only excluded sources state."""
+
+    def state(self) -> ResearchState:
+        """Return the state that remains."""
+        state = self._state
+        learnings = dict[str, Learning]()
+        for key, learning in state.learnings.items():
+            is_kept = learning.source not in self._excluded
+            if is_kept and (learning.source or not self._has_lost(learning.text)):
+                learnings[key] = learning
+        memory = dict[str, Observation]()
+        for key, observation in state.memory.items():
+            if self._keeps(observation, learnings):
+                memory[key] = observation
+        sources = dict(state.sources)
+        for key in self._excluded:
+            del sources[key]
+        brief = state.brief
+        found = set[str]()
+        for action in brief.actions:
+            found.update(action.found)
+        if found & self._excluded:
+            # The text of the first search cannot be told apart by sources.
+            brief = brief.model_copy(update={"orientation": ""})
+        return replace(
+            state,
+            messages=[self._message(message) for message in state.messages],
+            transcript=[self._message(message) for message in state.transcript],
+            findings={key: self._finding(found) for key, found in state.findings.items()},
+            sources=sources,
+            brief=brief,
+            outcomes={key: self._outcome(outcome) for key, outcome in state.outcomes.items()},
+            learnings=learnings,
+            memory=memory,
+            draft=self._draft(state.draft),
+            report=self._report(state.report),
+        )
+
+    def _parts_of(self, finding: Finding) -> _Parts:
+        if finding.numbered is not None:
+            return _parts(finding.numbered, self._numbers, self._excluded)
+        return _parts(finding.text, dict(enumerate(finding.sources, 1)), self._excluded)
+
+    def _finding(self, finding: Finding) -> Finding:
+        local = dict(enumerate(finding.sources, 1))
+        text = _parts(finding.text, local, self._excluded).text
+        numbered = finding.numbered
+        if numbered is not None:
+            numbered = self._text(numbered)
+        contradictions = list[object]()
+        for dispute in finding.contradictions:
+            if self._excluded.isdisjoint(dispute.sources):
+                contradictions.append(dispute)
+        return finding.model_copy(
+            update={
+                "text": self._without_lost(text),
+                "numbered": numbered,
+                "contradictions": tuple(contradictions),
+                "missing": tuple(gap for gap in finding.missing if not self._has_lost(gap)),
+                "actions": tuple(map(self._action, finding.actions)),
+            }
+        )
+
+    def _action(self, action: Action) -> Action:
+        if action.tool != tool_names.CALCULATE:
+            return action
+        kept = tuple(line for line in action.inputs if not self._has_lost(line))
+        return action.model_copy(update={"inputs": kept})
+
+    def _keeps(self, observation: Observation, learnings: Mapping[str, Learning]) -> bool:
+        """Whether an observation does not rest on excluded sources alone."""
+        if observation.dispute:
+            return self._excluded.isdisjoint(observation.dispute.sources)
+        if observation.learnings and learnings.keys().isdisjoint(observation.learnings):
+            return False
+        return not self._has_lost(observation.text)
+
+    def _outcome(self, outcome: StepOutcome) -> StepOutcome:
+        iterations = list[object]()
+        for iteration in outcome.iterations:
+            verdicts = list[object]()
+            for verdict in iteration.verdicts:
+                if self._has_lost(verdict.reasoning):
+                    verdict = verdict.model_copy(update={"reasoning": ""})
+                verdicts.append(verdict)
+            iterations.append(iteration.model_copy(update={"verdicts": tuple(verdicts)}))
+        return outcome.model_copy(update={"iterations": tuple(iterations)})
+
+    def _message(self, message: AnyMessage) -> AnyMessage:
+        """Return a message without what rests on excluded sources; the user's stay as they are."""
+        if not isinstance(message, AIMessage | ToolMessage) or not self._numbers:
+            return message
+        update: dict[str, object] = {"content": self._text(message.text)}
+        if isinstance(message, AIMessage):
+            update["tool_calls"] = [
+                {**call, "args": self._arguments(call["args"])} for call in message.tool_calls
+            ]
+            kept = dict[str, object]()
+            for name, value in message.additional_kwargs.items():
+                if not isinstance(value, str) or not self._has_lost(value):
+                    kept[name] = value
+            update["additional_kwargs"] = kept
+        return message.model_copy(update=update)
+
+    def _arguments(self, arguments: Mapping[str, object]) -> dict[str, object]:
+        kept = dict[str, object]()
+        for name, value in arguments.items():
+            kept[name] = self._text(value) if isinstance(value, str) else value
+        return kept
+
+    def _draft(self, draft: Draft | None) -> Draft | None:
+        if draft is None or self._excluded.isdisjoint(draft.sources):
+            return draft
+        kept = {n: key for n, key in draft.keys.items() if key not in self._excluded}
+        return draft.model_copy(
+            update={
+                "text": self._text(draft.text),
+                "sources": tuple(kept.values()),
+                "numbers": tuple(kept),
+            }
+        )
+
+    def _report(self, report: Report | None) -> Report | None:
+        if report is None or self._excluded.isdisjoint(report.sources):
+            return report
+        kept = {n: key for n, key in report.keys.items() if key not in self._excluded}
+        return report.model_copy(
+            update={
+                "text": self._text(report.text),
+                "sources": tuple(kept.values()),
+                "numbers": tuple(kept),
+                # Their offsets are those of the whole text.
+                "claims": (),
+                "verdicts": (),
+            }
+        )
+
+    def _text(self, text: str) -> str:
+        """Return what remains of a text with the thread's source numbers."""
+        return self._without_lost(_parts(text, self._numbers, self._excluded).text)
+
+    def _without_lost(self, text: str) -> str:
+        """Return a text without its uncited sentences that have a lost figure."""
+        edits = list[Edit]()
+        for sentence in sentences_of(text):
+            if not sentence.numbers and self._has_lost(sentence.raw):
+                edits.append(Edit(sentence.start, sentence.start + len(sentence.raw), ""))
+        if not edits:
+            return text
+        return _tidied(with_edits(settle_fences(text), edits))
+
+    def _has_lost(self, text: str) -> bool:
+        return not self._lost.isdisjoint(_figures(text)) if self._lost else False
+
+
+def _parts(text: str, keys: Mapping[int, str], excluded: Collection[str]) -> _Parts:
+    """Take a text apart; `keys` are the sources' keys by the numbers that it cites."""
+    numbers = {number for number, key in keys.items() if key in excluded}
+    if numbers.isdisjoint(marker_numbers(text)):
+        return _Parts(text, "", text)
+    settled = settle_fences(text)
+    removed = list[str]()
+    cited = list[str]()
+    edits = list[Edit]()
+    mixed = set[int]()
+    for sentence in sentences_of(text):
+        own = set(sentence.numbers)
+        if own and own <= numbers:
+            removed.append(sentence.raw)
+            edits.append(Edit(sentence.start, sentence.start + len(sentence.raw), ""))
+        elif own & numbers:
+            mixed.add(sentence.start)
+        elif own:
+            cited.append(sentence.raw)
+    for unit in report_units(text, keys):
+        if unit.sentence_start not in mixed or not unit.sources:
+            continue
+        if not numbers.issuperset(number for number, key in keys.items() if key in unit.sources):
+            cited.append(unit.raw)
+            continue
+        removed.append(unit.raw)
+        replacement = _NO_VALUE if unit.kind == "cell" else ""
+        edits.append(Edit(unit.start, unit.end, replacement))
+    remaining = without_citations_of(with_edits(settled, edits), numbers)
+    return _Parts(_tidied(remaining), "\n".join(removed), "\n".join(cited))
+
+
+def _tidied(text: str) -> str:
+    """Return a text without the empty lines that statements have left behind."""
+    return _BLANK_LINES.sub("\n\n", text).strip("\n")
+
+
+def _figures(text: str) -> set[float]:
+    """Return the figures in a text by which statements can be told apart."""
+    figures = set[float]()
+    for number in numbers_in(text):
+        is_common = number.is_year or number.is_name
+        is_small = not number.measure and number.value < _SMALLEST_FIGURE and number.step >= 1
+        if not is_common and not is_small:
+            figures.add(number.value)
+    return figures

@@ -1,0 +1,44 @@
+"""Excluding sources of a finished run on the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from kit.commands import Desk
+
+
+@pytest.fixture
+def finished(library: Desk, tmp_path: Path) -> Desk:
+    """A copy of a data folder with a finished run."""
+    shutil.copytree(library.folder, tmp_path, dirs_exist_ok=True)
+    return Desk(tmp_path)
+
+
+def cited(desk: Desk) -> list[str]:
+    """The keys of the sources of the latest report."""
+    data = json.loads(desk.call("show", "light", "--format", "json").out)
+    return [source["location"] for source in data["sources"]]
+
+
+def test_an_excluded_source_is_named_by_number_or_file_and_not_cited_again(finished: Desk) -> None:
+    assert any(location.endswith("lighthouse.md") for location in cited(finished))
+    done = finished.call("exclude", "light", "lighthouse.md", "--because", "out of date")
+    assert done.code == 0 and "Skerry Light" in done.err
+    assert "out of date" in finished.call("show", "light").out
+    question = ("ask", "When was the Skerry Light lit?", "--thread", "light", "--no-web")
+    assert finished.call(*question).code == 0
+    assert not any(location.endswith("lighthouse.md") for location in cited(finished))
+    assert finished.call("include", "light", "lighthouse.md").code == 0
+    assert "Excluded by you" not in finished.call("show", "light").out
+    assert finished.call(*question).code == 0
+    assert any(location.endswith("lighthouse.md") for location in cited(finished))
+
+
+def test_an_unknown_source_is_an_error_that_lists_the_sources(finished: Desk) -> None:
+    wrong = finished.call("exclude", "light", "77")
+    assert wrong.code == 2 and "'77'" in wrong.err and "[1] Skerry Light" in wrong.err
+    none = finished.call("include", "light", "1")
+    assert none.code == 2 and "No source of the run 'light' is excluded." in none.err

@@ -1,0 +1,98 @@
+"""What remains of a text without the statements of some sources."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.core.evidence.citations.markers import marker_numbers
+from deep_research.core.evidence.exclusion import without_sources
+from deep_research.core.records.research import Finding
+from deep_research.core.records.sources import Source
+from deep_research.state import ResearchState
+
+KEYS = {1: "docs:a", 2: "docs:b", 3: "docs:c"}
+
+
+def remaining(text: str, *excluded: int) -> str:
+    """The text of a finding without these sources."""
+    sources = dict[str, Source]()
+    for number, key in KEYS.items():
+        sources[key] = Source(
+            key=key, title=key, location="", address=key, kind="document", number=number
+        )
+    finding = Finding(
+        id="f",
+        question_id="q",
+        cycle=0,
+        position=0,
+        task="t",
+        text=text,
+        sources=tuple(KEYS.values()),
+        ended="done",
+        numbered=text,
+    )
+    state = ResearchState(sources=sources, findings={"f": finding})
+    kept = without_sources(state, [KEYS[number] for number in excluded])
+    return kept.findings["f"].numbered or ""
+
+
+def test_a_statement_of_two_sources_stays_without_the_excluded_citation() -> None:
+    text = "Rent is 2,410 a month [1]. It rose by 3 % [2]. Both count 40 flats [1, 2]."
+    assert remaining(text, 1).split() == [
+        "It",
+        "rose",
+        "by",
+        "3",
+        "%",
+        "[2].",
+        "Both",
+        "count",
+        "40",
+        "flats",
+        "[2].",
+    ]
+
+
+def test_of_a_sentence_only_the_clause_of_an_excluded_source_goes() -> None:
+    kept = remaining("It rose by 3 % [2], and 12 flats are empty [1].", 1)
+    assert "3 % [2]" in kept and "12" not in kept
+
+
+def test_a_table_loses_the_cells_and_rows_of_an_excluded_source() -> None:
+    table = (
+        "| City | Rent | Flats |\n|---|---|---|\n| Oslo | 2,410 [1] | 55 [2] |\n"
+        "| Bergen | 1,900 | 66 [1] |"
+    )
+    kept = remaining(table, 1)
+    assert "| Oslo | – | 55 [2] |" in kept and "Bergen" not in kept and "2,410" not in kept
+
+
+def test_an_uncited_sentence_goes_with_the_figure_that_only_an_excluded_source_has() -> None:
+    text = "Rent is 2,410 a month [1]. In all, 2,410 is much. It rose by 3 % [2], by 3 % in all."
+    assert "2,410" not in remaining(text, 1) and "by 3 % in all" in remaining(text, 1)
+
+
+SENTENCE = st.builds(
+    "The {} has {} parts{}.".format,
+    st.sampled_from(["tower", "house", "pier"]),
+    st.integers(100, 999),
+    st.lists(st.sampled_from([*KEYS]), max_size=3, unique=True).map(
+        lambda numbers: "".join(f" [{number}]" for number in numbers)
+    ),
+)
+
+
+@given(
+    sentences=st.lists(SENTENCE, max_size=8), excluded=st.sets(st.sampled_from([*KEYS]), min_size=1)
+)
+def test_no_excluded_source_is_cited_and_whatever_cites_others_stays(
+    sentences: list[str], excluded: set[int]
+) -> None:
+    kept = remaining(" ".join(sentences), *excluded)
+    assert excluded.isdisjoint(marker_numbers(kept))
+    for sentence in sentences:
+        numbers = set(marker_numbers(sentence))
+        words = sentence.partition(" [")[0].removesuffix(".")
+        if numbers - excluded:
+            assert words in kept

@@ -1,0 +1,133 @@
+"""What models are shown on a thread from which the user has excluded a source."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit.planned import plan, planned_lab, step
+from kit.runs import PLAN, QUESTION, REPORT, Lab, lab, research, search
+from langchain_core.messages import HumanMessage
+
+from deep_research.app.embed import thread_config
+from deep_research.core.records.sources import Exclusion
+from deep_research.state import ResearchState
+
+EXCLUDED = Exclusion(date="2026-11-29", because="out of date")
+HEIGHT = "38"
+"""A figure that only the document on the light states."""
+BOTH = search("Skerry Light tall", "Ada Moran Tralee")
+FINDING = (
+    "The Skerry Light is 38 metres tall [1]. Ada Moran was born in Tralee [2]. "
+    "With 38 metres it can be seen from far away."
+)
+
+
+def key_of(state: ResearchState, name: str) -> str:
+    """The key of the source with this file name."""
+    [key] = [key for key in state.sources if key.endswith(name)]
+    return key
+
+
+async def exclude(run: Lab, *names: str) -> None:
+    """Exclude the sources with these file names, and no others."""
+    state = await run.state()
+    excluded = {key_of(state, name): EXCLUDED for name in names}
+    await run.graph.aupdate_state(
+        thread_config(run.thread), {"excluded": excluded}, as_node="verify_report"
+    )
+
+
+def shown_since(run: Lab, counts: dict[str, int]) -> str:
+    """All requests of each role's model after the first ones (`counts`), without the user's own
+    words."""
+    texts = list[str]()
+    for role, model in run.models.items():
+        for request in model.calls[counts[role] :]:
+            for message in request.messages:
+                if not isinstance(message, HumanMessage) or "data-" in message.text:
+                    texts.append(message.text)
+                    texts.append(json.dumps(getattr(message, "tool_calls", [])))
+    return "\n".join(texts)
+
+
+def counted(run: Lab) -> dict[str, int]:
+    return {role: len(model.calls) for role, model in run.models.items()}
+
+
+def two_questions(tmp_path: Path, second: str, **settings: Any) -> Lab:
+    """A thread for two questions, the second of which reports `second`."""
+    return lab(
+        tmp_path,
+        planner=[PLAN, PLAN],
+        orchestrator=[research("The light."), REPORT, research("The keeper."), REPORT],
+        researcher=[BOTH, REPORT, FINDING, BOTH, REPORT, "Ada Moran was born in Tralee [1]."],
+        writer=[f"The Skerry Light is {HEIGHT} metres tall [1].", second],
+        **{"clarify": "off", **settings},
+    )
+
+
+async def test_an_excluded_source_is_in_no_later_request_and_cannot_be_cited(
+    tmp_path: Path,
+) -> None:
+    run = two_questions(tmp_path, "Ada Moran was born in Tralee [2]. The light is old [1].")
+    state = await run.ask(QUESTION)
+    assert state.report and HEIGHT in state.report.text
+    await exclude(run, "lighthouse.md")
+    counts = counted(run)
+    state = await run.ask("Where was the keeper born?")
+    shown = shown_since(run, counts)
+    assert "Tralee" in shown and f"{HEIGHT} metres" not in shown
+    assert state.report and state.report.sources == (key_of(state, "keeper.md"),)
+    # What was found stays in the thread's record.
+    assert any(HEIGHT in finding.text for finding in state.findings.values())
+
+
+async def test_an_included_source_is_shown_again(tmp_path: Path) -> None:
+    run = two_questions(tmp_path, f"It is {HEIGHT} metres tall [1].")
+    await run.ask(QUESTION)
+    await exclude(run, "lighthouse.md")
+    await exclude(run)
+    counts = counted(run)
+    state = await run.ask("How tall is it?")
+    assert f"{HEIGHT} metres" in shown_since(run, counts)
+    assert state.report and state.report.sources == (key_of(state, "lighthouse.md"),)
+
+
+async def test_a_step_of_a_plan_gets_no_learning_of_an_excluded_source(tmp_path: Path) -> None:
+    rules: dict[str, Any] = {
+        "make_plan": plan(step("Skerry Light tall"), step("Ada Moran Tralee")),
+        "report": lambda asked: "Ada Moran kept it [1] [2].",
+    }
+    run = planned_lab(tmp_path, rules, clarify="off")
+    state = await run.ask(QUESTION)
+    assert any("1844" in learning.text for learning in state.learnings.values())
+    await exclude(run, "lighthouse.md")
+    before = len(run.model.calls)
+    state = await run.ask("Where was the keeper born?")
+    shown = list[str]()
+    for request in run.model.calls[before:]:
+        shown.append(request.text)
+    assert "Tralee" in "\n".join(shown) and "1844" not in "\n".join(shown)
+    assert state.report and key_of(state, "lighthouse.md") not in state.report.sources
+
+
+@pytest.mark.parametrize("is_denied", [False, True])
+async def test_what_was_read_on_a_domain_that_a_follow_up_denies_is_not_used(
+    tmp_path: Path, is_denied: bool
+) -> None:
+    run = two_questions(tmp_path, "Ada Moran was born in Tralee [2].")
+    state = await run.ask(QUESTION)
+    light = state.sources[key_of(state, "lighthouse.md")]
+    on_web = light.model_copy(
+        update={"kind": "web", "location": "https://old.example.org/light", "read_at": "9999"}
+    )
+    await run.graph.aupdate_state(
+        thread_config(run.thread), {"sources": {light.key: on_web}}, as_node="verify_report"
+    )
+    run.settings["domains_deny"] = ("example.org",) if is_denied else ()
+    writers = len(run.calls("writer"))
+    await run.ask("Where was the keeper born?")
+    assert (FINDING[:40] in run.calls("writer")[writers].text) is not is_denied
