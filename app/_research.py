@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from ._endings import run_interruptibly
 from ._live_view import progress_view
 from ._progress import Outlet, PacketLines, PlainLines, ProgressView
 from ._settings import RunName
-from ._stored import export_content, keep_overview, read_packets
+from ._stored import export_content, keep_overview, read_packets, say_sources
 from ._terminal import (
     Output,
     ask_at_terminal,
@@ -65,6 +65,26 @@ def edit_step(thread: str, words: str, given: Mapping[str, Any]) -> Step:
     """Return the step that changes the report of a finished run."""
 
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
+        return await book.edit(thread, words, given, view)
+
+    return step
+
+
+def exclude_step(thread: str, names: Sequence[str], because: str, given: Mapping[str, Any]) -> Step:
+    """Return the step that excludes sources of a finished run, and makes a version of its report
+    without them if it cites them."""
+
+    async def step(book: RunBook, view: ProgressView) -> StoredRun:
+        sources = await book.exclude(thread, names, because)
+        say_sources("Excluded", sources)
+        stored = await book.read(thread)
+        report = stored.state.report or stored.state.base
+        if report is None or {source.key for source in sources}.isdisjoint(report.sources):
+            return stored
+        shown = [f"[{source.number}] {source.shown_title}" for source in sources]
+        words = f"Do without these sources: {', '.join(shown)}."
+        if because:
+            words += f" {because}"
         return await book.edit(thread, words, given, view)
 
     return step

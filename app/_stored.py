@@ -1,4 +1,4 @@
-"""The commands for stored runs: `search`, `export`, `open`, `exclude`, `include`, `delete` and the
+"""The commands for stored runs: `search`, `export`, `open`, `include`, `delete` and the
 packets of `show`.
 
 Also reads runs in full for `runs` and `show` (`_listing`).
@@ -7,7 +7,7 @@ Also reads runs in full for `runs` and `show` (`_listing`).
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -208,38 +208,20 @@ def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int
 
 
 @reports_errors
-def exclude_sources(thread: str, names: Sequence[str], because: str, data_dir: Path | None) -> int:
-    """Exclude sources of a finished run, and say which."""
-
-    async def exclude(book: RunBook, thread: str) -> list[Source]:
-        return await book.exclude(thread, names, because)
-
-    _say_sources("Excluded", _changed_run(RunName(thread, data_dir), exclude))
-    return DONE
-
-
-@reports_errors
 def include_sources(thread: str, names: Sequence[str], data_dir: Path | None) -> int:
     """Use excluded sources of a run again, and say which."""
+    name = RunName(thread, data_dir)
 
-    async def include(book: RunBook, thread: str) -> list[Source]:
-        return await book.include(thread, names)
+    async def include() -> list[Source]:
+        async with open_stored_run(name) as (book, stored):
+            return await book.include(stored.name or stored.thread, names)
 
-    _say_sources("Included", _changed_run(RunName(thread, data_dir), include))
+    say_sources("Included", run_interruptibly(include()))
     return DONE
 
 
-def _changed_run(
-    name: RunName, change: Callable[[RunBook, str], Awaitable[list[Source]]]
-) -> list[Source]:
-    async def changed() -> list[Source]:
-        async with open_stored_run(name) as (book, stored):
-            return await change(book, stored.name or stored.thread)
-
-    return run_interruptibly(changed())
-
-
-def _say_sources(done: str, sources: Iterable[Source]) -> None:
+def say_sources(done: str, sources: Iterable[Source]) -> None:
+    """Say for each source that something was done with it."""
     for source in sources:
         number = f"[{source.number}] " if source.number else ""
         say(f"{done}: {number}{source.shown_title}")

@@ -531,16 +531,32 @@ def open_page(thread: str, data_dir: Path | None) -> int:
 @click.argument("thread")
 @click.argument("sources", nargs=-1, required=True)
 @click.option("--because", metavar="TEXT", default="", help="Why; kept with the run.")
+@_MODEL
+@_LIMIT
+@_NO_TRACE
+@_OUT
+@_REPORT_FORMAT
+@_JSON
 @_DATA_DIR
-def exclude(thread: str, sources: tuple[str, ...], because: str, data_dir: Path | None) -> int:
-    """Exclude sources of a finished run: what rests on them alone is in nothing that follows on the
-    thread.
+def exclude(
+    thread: str,
+    sources: tuple[str, ...],
+    because: str,
+    out: Path | None,
+    output_format: Format | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Exclude sources of a finished run, and print a version of its report without them.
 
     SOURCES: their numbers in the report, addresses, domains (all their pages) or file names.
+    Statements that other sources support too stay; what rests on the excluded sources alone is
+    taken out, and is in nothing that follows on the thread. Undo it with `include`.
     """
-    from ._stored import exclude_sources
+    outlet = _outlet(out, output_format, as_json)
+    from .commands import exclude_sources
 
-    return exclude_sources(thread, sources, because, data_dir)
+    return exclude_sources(thread, sources, because, outlet=outlet, **options)
 
 
 @cli.command()

@@ -1,4 +1,5 @@
-"""The commands `ask`, `resume`, `edit` and `demo`: turn options into a run and an exit code.
+"""The commands `ask`, `resume`, `edit`, `exclude` and `demo`: turn options into a run and an exit
+code.
 
 Options are checked here, before `_research` loads LangGraph.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,30 @@ def edit_run(
         from ._research import edit_step, run_to_report
 
         step = edit_step(name.thread, safe_text(words), given)
+        return run_to_report(name, data_folder(data_dir), outlet, step)
+
+    return exit_code_of(work, name, outlet)
+
+
+def exclude_sources(
+    thread: str,
+    sources: Sequence[str],
+    because: str,
+    *,
+    data_dir: Path | None,
+    outlet: Outlet,
+    **options: Any,
+) -> int:
+    """Exclude sources of a finished run, and print its report without them."""
+    name = _new_name(expand_id(safe_text(thread), data_dir), data_dir)
+
+    def work() -> int:
+        given = settings_from_options(**options)
+        Context.read(given)
+        _check_target(name, outlet)
+        from ._research import exclude_step, run_to_report
+
+        step = exclude_step(name.thread, sources, safe_text(because).strip(), given)
         return run_to_report(name, data_folder(data_dir), outlet, step)
 
     return exit_code_of(work, name, outlet)

@@ -31,6 +31,7 @@ from ..core.errors import UnknownSetting, UserMistake
 from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.checking.source_text import SourceText
+from ..core.evidence.exclusion import named_sources
 from ..core.evidence.text.differences import BlockDifference
 from ..core.library.earlier import EarlierPages, ReadPage
 from ..core.library.library import Library
@@ -58,7 +59,6 @@ from ..core.writing.versions import (
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
-from ._exclusions import named_sources
 from ._progress import ProgressView, usual_cost_line
 from ._settings import RunName, unknown_thread
 from .embed import ResearchGraph, build_graph, thread_config
@@ -417,7 +417,10 @@ class RunBook(NamedTuple):
             context = self._context(choices)
             check_question(words, context.limits.question_characters)
             await load_models(context)
-            check_editor(context)
+            report = stored.state.report or stored.state.base
+            if not report or stored.state.excluded.keys().isdisjoint(report.sources):
+                # Otherwise code alone makes a version without these sources.
+                check_editor(context)
             notices = [*check_models(ROLES, context), *tracing_notices(context)]
             await self._notes(thread).remember(choices, context)
             view.begin(notices)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 
 from ..core.errors import UnknownThread, UserMistake
+from ..core.evidence.exclusion import report_without
 from ..core.records.report import Version
 from ..core.settings.context import SystemClock
 from ..core.store.database import lease_for
 from ..core.store.location import thread_id
 from ..core.store.pages import OWNER, Pages
+from ..core.store.versions import keep_finished
 from ..core.writing.report import reader_of
 from ..core.writing.versions import document_of, find_version, reverted
 from ..core.writing.versions import read_version as stored_version
@@ -84,7 +87,13 @@ async def arevert_thread(
             version = find_version(state, number)
             if version.question_id == state.run.id:
                 raise RevertRefused(f"Version {number} of the run {thread!r} is the current one.")
-            finished = await stored_version(state, version, _pages(graph, thread))
+            pages = _pages(graph, thread)
+            finished = await stored_version(state, version, pages)
+            report = await asyncio.to_thread(report_without, state.excluded, finished.report)
+            if report != finished.report:
+                finished = finished.model_copy(update={"report": report})
+                content = await keep_finished(pages, finished)
+                version = version.model_copy(update={"content": content})
             owner = (snapshot.metadata or {}).get(OWNER)
             if owner:
                 # On a server, the latest checkpoint says whose thread it is.

@@ -157,6 +157,12 @@ def base_of(state: ResearchState) -> Report | None:
     return report.model_copy(update={"title": state.title})
 
 
+def _needs_no_model(state: ResearchState) -> bool:
+    """Whether code alone can make a new version of the report: without its excluded sources."""
+    base = base_of(state)
+    return base is not None and not state.excluded.keys().isdisjoint(base.sources)
+
+
 def _draft_to_edit(state: ResearchState, base: Report, run: Run) -> Draft:
     """Return the draft with which an edit starts; findings of the edit itself are new to it."""
     known = list[str]()
@@ -192,7 +198,7 @@ async def _start(
     if choose_engines(context):
         WebReader.start_parsers(context.limits)
     await load_models(context)
-    if entry == "edit":
+    if entry == "edit" and not _needs_no_model(state):
         check_editor(context)
     warnings = list(check_models(ROLES, context))
     warnings += await asyncio.to_thread(check_language, context.language)

@@ -4,6 +4,7 @@ round to the draft. All blocks that are not named stay as they are."""
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,10 @@ from ..core.dialogue.transcripts import estimated_tokens
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
+from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import clean_for_draft
+from ..core.evidence.exclusion import only_supported_by
+from ..core.models.resolve import is_extractive
 from ..core.records.report import Draft, Grade, Report, word_count
 from ..core.records.research import Finding
 from ..core.records.sources import Source
@@ -41,6 +45,7 @@ _MESSAGES = 5
 """Maximum number of the user's earlier messages that the writer is shown."""
 _NAMED = 5
 """Maximum number of lost figures, names and citations that a notice names."""
+_FIGURE = re.compile(r"\d(?:[\d.,\u00a0\u202f]*\d)?")
 _NOT_CHECKED = "The changes were not checked against the sources (verify)."
 _NOUNS_CAPITALISED = frozenset({"de", "lb"})
 """Codes of the languages that capitalise all nouns."""
@@ -72,6 +77,9 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     a draft leaves open, the model is only asked if the findings have material for them.
     """
     turn = await begin_turn(state, runtime)
+    excluded = state.sources.keys() - turn.state.sources.keys()
+    base = state.base
+    state = turn.state
     draft = state.draft
     assert draft is not None
     is_edit = state.run.entry == "edit"
@@ -79,8 +87,13 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         return {"draft": draft.model_copy(update={"is_lacking": False})}
     turn.announce("edit")
     editor = _Editor(turn, draft, is_edit=is_edit)
+    if is_edit and base and not excluded.isdisjoint(base.sources):
+        editor.take_out(await asyncio.to_thread(only_supported_by, excluded, base))
     async with turn.paid():
-        form = await editor.ask()
+        form = None
+        # Excluding sources needs no model.
+        if not is_extractive("writer", turn.context):
+            form = await editor.ask()
         if form and form.tasks and editor.may_research:
             update = turn.update()
             tasks = [(task, task) for task in form.tasks]
@@ -88,6 +101,10 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         changed = draft
         if form:
             changed = await editor.changed(form)
+    if not changed.text.strip():
+        # Only excluded sources supported it.
+        nothing = labels(state.run.language_code).no_citation
+        changed = changed.model_copy(update={"text": nothing, "streamed": nothing})
     changed = changed.model_copy(update={"findings": tuple(state.findings), "is_lacking": False})
     update = turn.update(notices=(*state.run.notices, *editor.notices), **editor.language)
     turn.apply(run=update["run"], draft=changed)
@@ -122,12 +139,22 @@ class _Editor:
         self._room = int(turn.context.limits.form_tokens * _ANSWER_SHARE)
         self._is_long = is_edit and _tokens(draft.text) > self._room
         self._values: dict[str, Any] = {}
+        self._taken_out: Sequence[str] = ()
         self.may_research = is_edit and not self._state.own_findings and may_research(turn)
         """Whether facts that are missing can be looked up; once an edit."""
         self.notices: list[str] = []
         """Notices for the reader about the changes."""
         self.language: dict[str, str] = {}
         """Fields of the run that change with the report's language."""
+
+    def take_out(self, statements: Sequence[str]) -> None:
+        """Note the statements that were taken out of the report with their sources."""
+        self._taken_out = statements
+        if statements:
+            named = "; ".join(f"“{statement}”" for statement in statements[:_NAMED])
+            if len(statements) > _NAMED:
+                named += f" and {len(statements) - _NAMED} more"
+            self.notices.append(f"Taken out, since only excluded sources say it: {named}.")
 
     async def ask(self, **asked: Any) -> EditReport | None:
         """Have the model fill in the form; `asked` are further values of the prompt.
@@ -160,6 +187,7 @@ class _Editor:
             "knowledge": "",
             "requirements": "",
             "open_points": "",
+            "taken_out": "",
         }
         if state.own_findings or not self._is_edit:
             values["knowledge"] = turn.basis.known_findings(turn.context.limits.memory_tokens)
@@ -183,6 +211,10 @@ class _Editor:
         values["title"] = self._draft.title
         values["passages"] = await self._passages()
         values["open_points"] = fence("\n".join(numbered)) if numbered else ""
+        if self._taken_out:
+            # Figures of excluded sources are shown to no model.
+            lines = [f"- {_FIGURE.sub('…', statement)}" for statement in self._taken_out]
+            values["taken_out"] = fence("\n".join(lines))
         return values
 
     async def _passages(self) -> str:

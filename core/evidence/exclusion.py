@@ -1,32 +1,97 @@
-"""Takes what rests on excluded sources alone out of a thread, for everything that models are
-shown."""
+"""Finds the sources that the user excludes, and takes what rests on them alone out of everything
+that models are shown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from ...state import ResearchState
+from ..errors import UserMistake
 from ..records import tool_names
 from ..records.plan import Learning, Observation, StepOutcome
-from ..records.report import Draft, Report
+from ..records.report import CitingText, Draft, Report
 from ..records.research import Action, Finding
+from ..records.sources import Source
 from .checking.units import report_units
-from .citations.citing import Edit, with_edits, without_citations_of
-from .citations.markers import marker_numbers, settle_fences
+from .citations.citing import Edit, name_of, with_edits, without_citations_of
+from .citations.markers import marker_numbers, replace_markers, settle_fences
 from .text.numbers import numbers_in
 from .text.sentences import sentences_of
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
+_EMPTY_TABLE = re.compile(r"(?m)^[ \t]*\|[^\n]*\n[ \t]*\|[-:| \t]+\|?[ \t]*(?=\n\s*\n|\n?\Z)")
+"""Matches a table's header without rows."""
 _SMALLEST_FIGURE = 10
 """Whole numbers without a unit below this one, and years, are too common to tell where they come
 from."""
 _NO_VALUE = "–"
 """What a table's cell has in place of a value that was taken out."""
+_LISTED = 20
+"""Maximum number of sources that an error lists."""
+
+
+class UnknownSource(UserMistake):
+    """No source of the thread has the name that the user gives."""
+
+
+def named_sources(sources: Iterable[Source], names: Sequence[str]) -> list[Source]:
+    """Return the sources that the user names by number, address, domain or file name, each once.
+
+    Raises `UnknownSource` for a name that no source has; the message lists the sources.
+    """
+    numbered = sorted(sources, key=lambda source: (not source.number, source.number))
+    found = dict[str, Source]()
+    for name in names:
+        matching = [source for source in numbered if _is_named(source, name)]
+        if not matching:
+            raise UnknownSource(f"No source of the run is {name!r}. {_listing(numbered)}")
+        for source in matching:
+            found[source.key] = source
+    return list(found.values())
+
+
+def _is_named(source: Source, name: str) -> bool:
+    """Whether a name means this source: its number, address, domain or file name."""
+    words = name.strip().strip("[]").strip()
+    if words.isdecimal():
+        return source.number == int(words)
+    if source.kind == "web":
+        host = (urlsplit(source.location).hostname or "").removeprefix("www.")
+        domain = words.lower().removeprefix("www.")
+        if domain and f".{host}".endswith(f".{domain}"):
+            return True
+    spellings = {source.address, source.location, source.short_location, source.title}
+    spellings.add(source.short_location.rpartition("/")[2])
+    return name_of(words) in {name_of(spelling) for spelling in spellings if spelling}
+
+
+def _listing(numbered: Sequence[Source]) -> str:
+    """Return the numbered sources as a sentence."""
+    shown = list[str]()
+    for source in numbered[:_LISTED]:
+        if source.number:
+            shown.append(f"[{source.number}] {source.shown_title}")
+    if not shown:
+        return "It has no sources yet."
+    more = ", …" if len(numbered) > _LISTED else ""
+    return f"Its sources: {', '.join(shown)}{more}. Name one by number, domain or file."
+
+
+def only_supported_by(excluded: Collection[str], report: CitingText) -> list[str]:
+    """Return the statements of a report that only these sources support, without citations."""
+    removed = _parts(report.text, report.keys, excluded).removed
+    statements = list[str]()
+    for statement in removed.splitlines():
+        words = " ".join(replace_markers(statement, " ").split()).strip(" |")
+        if words:
+            statements.append(words.replace(" | ", ", "))
+    return statements
 
 
 def without_sources(state: ResearchState, excluded: Collection[str]) -> ResearchState:
@@ -110,6 +175,7 @@ class _Remainder:
             memory=memory,
             draft=self._draft(state.draft),
             report=self._report(state.report),
+            base=self._report(state.base),
         )
 
     def _parts_of(self, finding: Finding) -> _Parts:
@@ -199,17 +265,7 @@ class _Remainder:
     def _report(self, report: Report | None) -> Report | None:
         if report is None or self._excluded.isdisjoint(report.sources):
             return report
-        kept = {n: key for n, key in report.keys.items() if key not in self._excluded}
-        return report.model_copy(
-            update={
-                "text": self._text(report.text),
-                "sources": tuple(kept.values()),
-                "numbers": tuple(kept),
-                # Their offsets are those of the whole text.
-                "claims": (),
-                "verdicts": (),
-            }
-        )
+        return report_without(self._excluded, report, self._without_lost)
 
     def _text(self, text: str) -> str:
         """Return what remains of a text with the thread's source numbers."""
@@ -227,6 +283,27 @@ class _Remainder:
 
     def _has_lost(self, text: str) -> bool:
         return not self._lost.isdisjoint(_figures(text)) if self._lost else False
+
+
+def report_without(
+    excluded: Collection[str], report: Report, clean: Callable[[str], str] = str
+) -> Report:
+    """Return a report without what only excluded sources support, as unchecked; `clean` is applied
+    to its text."""
+    kept = {number: key for number, key in report.keys.items() if key not in excluded}
+    if len(kept) == len(report.sources):
+        return report
+    return report.model_copy(
+        update={
+            "text": clean(_parts(report.text, report.keys, excluded).text),
+            "sources": tuple(kept.values()),
+            "numbers": tuple(kept),
+            # Their offsets are those of the whole text.
+            "claims": (),
+            "verdicts": (),
+            "audit": None,
+        }
+    )
 
 
 def _parts(text: str, keys: Mapping[int, str], excluded: Collection[str]) -> _Parts:
@@ -262,8 +339,8 @@ def _parts(text: str, keys: Mapping[int, str], excluded: Collection[str]) -> _Pa
 
 
 def _tidied(text: str) -> str:
-    """Return a text without the empty lines that statements have left behind."""
-    return _BLANK_LINES.sub("\n\n", text).strip("\n")
+    """Return a text without the empty lines and tables that statements have left behind."""
+    return _BLANK_LINES.sub("\n\n", _EMPTY_TABLE.sub("", text)).strip("\n")
 
 
 def _figures(text: str) -> set[float]:

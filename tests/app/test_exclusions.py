@@ -26,8 +26,12 @@ def cited(desk: Desk) -> list[str]:
 def test_an_excluded_source_is_named_by_number_or_file_and_not_cited_again(finished: Desk) -> None:
     assert any(location.endswith("lighthouse.md") for location in cited(finished))
     done = finished.call("exclude", "light", "lighthouse.md", "--because", "out of date")
-    assert done.code == 0 and "Skerry Light" in done.err
-    assert "out of date" in finished.call("show", "light").out
+    assert done.code == 0 and "Excluded: [1] Skerry Light" in done.err
+    # A version without the source is made at once.
+    assert not any(location.endswith("lighthouse.md") for location in cited(finished))
+    assert "Taken out, since only excluded sources say it" in done.out
+    page = finished.call("show", "light").out
+    assert "Excluded by you" in page and "out of date" in page and "version 2" in page
     question = ("ask", "When was the Skerry Light lit?", "--thread", "light", "--no-web")
     assert finished.call(*question).code == 0
     assert not any(location.endswith("lighthouse.md") for location in cited(finished))

@@ -68,6 +68,13 @@ def test_a_table_loses_the_cells_and_rows_of_an_excluded_source() -> None:
     assert "| Oslo | – | 55 [2] |" in kept and "Bergen" not in kept and "2,410" not in kept
 
 
+def test_a_table_whose_rows_are_all_gone_goes_too() -> None:
+    table = "| City | Rent |\n|---|---|\n| Oslo | 2,410 [1] |\n| Bergen | 1,900 [1] |"
+    assert (
+        remaining(f"It rose [2].\n\n{table}\n\nIt fell [3].", 1) == "It rose [2].\n\nIt fell [3]."
+    )
+
+
 def test_an_uncited_sentence_goes_with_the_figure_that_only_an_excluded_source_has() -> None:
     text = "Rent is 2,410 a month [1]. In all, 2,410 is much. It rose by 3 % [2], by 3 % in all."
     assert "2,410" not in remaining(text, 1) and "by 3 % in all" in remaining(text, 1)
