@@ -14,9 +14,11 @@ from ..core.errors import ContentRefused
 from ..core.events.blocks import MessagePackets
 from ..core.events.packets import Activity, OverallStop
 from ..core.evidence.citations.labels import labels
+from ..core.evidence.exclusion import UnknownSource, named_sources
 from ..core.models.ask import ask_model
 from ..core.models.request import Request
 from ..core.records import tool_names
+from ..core.records.sources import Exclusion
 from ..core.writing.language import language_of_report
 from ..core.writing.notes import WITHHELD_REASON
 from ..core.writing.report import draft_of
@@ -64,6 +66,17 @@ class ChangeReport(BaseModel):
     )
 
 
+class ExcludeSources(BaseModel):
+    """Have the report, and all that follows, do without sources that the user does not want."""
+
+    sources: Lines = Field(
+        description="Their numbers in the report, domains (all their pages), addresses or file "
+        "names."
+    )
+    because: str = Field(default="", description="The user's reason, if one is given.")
+
+
+EXCLUDE_SOURCES_SCHEMA = tool_schema(tool_names.EXCLUDE_SOURCES, ExcludeSources)
 GENERATE_PLAN_SCHEMA = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
 LOOK_UP_SCHEMA = tool_schema(tool_names.LOOK_UP, LookUp)
 EDIT_REPORT_SCHEMA = tool_schema(tool_names.EDIT_REPORT, ChangeReport)
@@ -119,7 +132,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         if passages:
             tools.append(ANSWER_FROM_READ_SCHEMA)
         if may_edit:
-            tools.append(EDIT_REPORT_SCHEMA)
+            tools += [EDIT_REPORT_SCHEMA, EXCLUDE_SOURCES_SCHEMA]
         return turn.request(
             "clarifier",
             [SystemMessage(system), *turn.conversation],
@@ -154,6 +167,8 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         )
         return {**update, "messages": [marked(question, "clarification")]}
     called = {call["name"]: call["args"] for call in reply.message.tool_calls}
+    if may_edit and tool_names.EXCLUDE_SOURCES in called:
+        return await _exclude(turn, called[tool_names.EXCLUDE_SOURCES], notices)
     if may_edit and tool_names.EDIT_REPORT in called and tool_names.GENERATE_PLAN not in called:
         return await _begin_edit(turn, called[tool_names.EDIT_REPORT], notices)
     queries = tuple[str, ...]()
@@ -222,6 +237,42 @@ async def _begin_edit(
     brief = state.brief.model_copy(update={"instruction": instruction})
     draft = draft_of(base, labels(language.code), state.findings)
     return {**update, "brief": brief, "draft": draft}
+
+
+async def _exclude(
+    turn: Turn, arguments: Mapping[str, Any], notices: tuple[str, ...]
+) -> StateUpdate:
+    """Return the update that excludes sources, and has the report edited if it cites them.
+
+    `arguments` are those of the call. If one of the sources is unknown, the user is asked which is
+    meant, or told.
+    """
+    state = turn.state
+    base = state.base
+    assert base is not None
+    try:
+        names = _lines_in(arguments.get("sources"))
+        sources = named_sources(state.sources.values(), names)
+    except UnknownSource as error:
+        sources = []
+        question = f"{error} Which source do you mean?"
+        if turn.context.clarify == "ask" and state.run.is_resumable:
+            update = turn.costs(status="waiting", notices=notices)
+            turn.emit(
+                *MessagePackets(turn.placement).question(question),
+                OverallStop.of(update["run"], turn.placement.turn_index),
+            )
+            return {**update, "messages": [marked(question, "clarification")]}
+        notices = (*notices, str(error))
+    because = str(arguments.get("because", "")).strip()
+    exclusion = Exclusion(date=turn.context.clock.now().date().isoformat(), because=because)
+    excluded = dict(state.excluded)
+    for source in sources:
+        excluded.setdefault(source.key, exclusion)
+    update = await _begin_edit(turn, {}, notices)
+    scope = update["run"].scope.model_copy(update={"excluded": tuple(excluded)})
+    update["run"] = update["run"].model_copy(update={"scope": scope})
+    return {**update, "excluded": excluded}
 
 
 async def _recalled(turn: Turn) -> str:

@@ -22,11 +22,14 @@ from .checking.units import report_units
 from .citations.citing import Edit, name_of, with_edits, without_citations_of
 from .citations.markers import marker_numbers, replace_markers, settle_fences
 from .text.numbers import numbers_in
-from .text.sentences import sentences_of
+from .text.sentences import Sentence, sentences_of
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 _EMPTY_TABLE = re.compile(r"(?m)^[ \t]*\|[^\n]*\n[ \t]*\|[-:| \t]+\|?[ \t]*(?=\n\s*\n|\n?\Z)")
 """Matches a table's header without rows."""
+_GONE = "\0"
+"""Stands for a sentence that was taken out, until the text is tidied."""
+_TRAILING = re.compile(rf"(?m)[ \t]*{_GONE}[ \t{_GONE}]*$")
 _SMALLEST_FIGURE = 10
 """Whole numbers without a unit below this one, and years, are too common to tell where they come
 from."""
@@ -76,7 +79,7 @@ def _listing(numbered: Sequence[Source]) -> str:
     shown = list[str]()
     for source in numbered[:_LISTED]:
         if source.number:
-            shown.append(f"[{source.number}] {source.shown_title}")
+            shown.append(f"{source.number}: {source.shown_title}")
     if not shown:
         return "It has no sources yet."
     more = ", …" if len(numbered) > _LISTED else ""
@@ -276,7 +279,7 @@ class _Remainder:
         edits = list[Edit]()
         for sentence in sentences_of(text):
             if not sentence.numbers and self._has_lost(sentence.raw):
-                edits.append(Edit(sentence.start, sentence.start + len(sentence.raw), ""))
+                edits.append(_removal(sentence))
         if not edits:
             return text
         return _tidied(with_edits(settle_fences(text), edits))
@@ -320,7 +323,7 @@ def _parts(text: str, keys: Mapping[int, str], excluded: Collection[str]) -> _Pa
         own = set(sentence.numbers)
         if own and own <= numbers:
             removed.append(sentence.raw)
-            edits.append(Edit(sentence.start, sentence.start + len(sentence.raw), ""))
+            edits.append(_removal(sentence))
         elif own & numbers:
             mixed.add(sentence.start)
         elif own:
@@ -338,8 +341,13 @@ def _parts(text: str, keys: Mapping[int, str], excluded: Collection[str]) -> _Pa
     return _Parts(_tidied(remaining), "\n".join(removed), "\n".join(cited))
 
 
+def _removal(sentence: Sentence) -> Edit:
+    return Edit(sentence.start, sentence.start + len(sentence.raw), _GONE)
+
+
 def _tidied(text: str) -> str:
-    """Return a text without the empty lines and tables that statements have left behind."""
+    """Return a text without the spaces, empty lines and tables that statements have left behind."""
+    text = _TRAILING.sub("", text).replace(f"{_GONE} ", "").replace(_GONE, "")
     return _BLANK_LINES.sub("\n\n", _EMPTY_TABLE.sub("", text)).strip("\n")
 
 

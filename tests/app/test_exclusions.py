@@ -43,6 +43,6 @@ def test_an_excluded_source_is_named_by_number_or_file_and_not_cited_again(finis
 
 def test_an_unknown_source_is_an_error_that_lists_the_sources(finished: Desk) -> None:
     wrong = finished.call("exclude", "light", "77")
-    assert wrong.code == 2 and "'77'" in wrong.err and "[1] Skerry Light" in wrong.err
+    assert wrong.code == 2 and "'77'" in wrong.err and "1: Skerry Light" in wrong.err
     none = finished.call("include", "light", "1")
     assert none.code == 2 and "No source of the run 'light' is excluded." in none.err

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kit.models import call, calls
 from kit.planned import plan, planned_lab, step
-from kit.runs import PLAN, QUESTION, REPORT, Lab, lab, research, search
+from kit.runs import CLEAR, PLAN, QUESTION, REPORT, Lab, lab, research, search
 from langchain_core.messages import HumanMessage
 
 from deep_research.app.embed import thread_config
@@ -131,3 +132,84 @@ async def test_what_was_read_on_a_domain_that_a_follow_up_denies_is_not_used(
     writers = len(run.calls("writer"))
     await run.ask("Where was the keeper born?")
     assert (FINDING[:40] in run.calls("writer")[writers].text) is not is_denied
+
+
+LIT_AND_TALL = "The Skerry Light is 38 metres tall. [1] Ada Moran was born in Tralee. [2]"
+EDITS = [{"kind": "insert_after", "block": 1, "text": "She kept the light. [2]"}]
+
+
+def edited(*edits: dict[str, Any]) -> Any:
+    return calls(call("edit_report", edits=list(edits), done="Mended."))
+
+
+def notes(state: ResearchState) -> str:
+    """The notes below the report."""
+    return state.messages[-1].text.partition("## Notes")[2]
+
+
+@pytest.mark.parametrize("named", ["1", "lighthouse.md"])
+async def test_a_user_who_does_not_want_a_source_gets_a_version_without_it(
+    tmp_path: Path, named: str
+) -> None:
+    exclude = calls(call("exclude_sources", sources=[named], because="Out of date."))
+    run = lab(
+        tmp_path,
+        clarifier=[CLEAR, exclude],
+        researcher=[BOTH, REPORT, FINDING],
+        writer={"": [LIT_AND_TALL], "edit_report": [edited(*EDITS)]},
+    )
+    await run.ask()
+    counts = counted(run)
+    state = await run.ask("Please don't use the first source, it is out of date.")
+    assert state.report and state.report.text == (
+        "Ada Moran was born in Tralee. [2]\n\nShe kept the light. [2]"
+    )
+    assert state.excluded[key_of(state, "lighthouse.md")].because == "Out of date."
+    assert "“The Skerry Light is 38 metres tall.”" in notes(state)
+    # Its clarifier saw the report before it was excluded, and nobody else did.
+    counts["clarifier"] += 1
+    shown = shown_since(run, counts)
+    assert "The Skerry Light is … metres tall" in shown and f"{HEIGHT} metres" not in shown
+    assert state.run.entry == "edit" and run.all_used()
+
+
+async def test_an_unknown_source_is_asked_for(tmp_path: Path) -> None:
+    unknown = calls(call("exclude_sources", sources=["rumours.example"]))
+    run = lab(tmp_path, clarifier=[CLEAR, unknown], researcher=[BOTH, REPORT, FINDING])
+    await run.ask()
+    state = await run.ask("Nothing from rumours.example.")
+    assert state.run.status == "waiting" and not state.excluded
+    assert (
+        "'rumours.example'" in state.messages[-1].text
+        and "1: Skerry Light" in state.messages[-1].text
+    )
+
+
+async def test_a_planned_report_is_edited_without_an_excluded_source(tmp_path: Path) -> None:
+    rules: dict[str, Any] = {
+        "make_plan": plan(step("Skerry Light tall"), step("Ada Moran Tralee")),
+        "report": lambda asked: "It was lit in 1844. [1] She was born in Tralee. [2]",
+        "edit_report": lambda asked: {"edits": [], "done": "Nothing to mend."},
+    }
+    run = planned_lab(tmp_path, rules, clarify="off")
+    await run.ask(QUESTION)
+    await exclude(run, "lighthouse.md")
+    before = len(run.model.calls)
+    words = {"messages": [HumanMessage("Do without source 1.")], "edit": True}
+    state = await run.ask(words)
+    assert state.report and "1844" not in state.report.text and "Tralee" in state.report.text
+    shown = "\n".join(request.text for request in run.model.calls[before:])
+    assert "It was lit in …" in shown and "1844" not in shown
+
+
+async def test_a_report_without_any_source_left_says_so(tmp_path: Path) -> None:
+    run = lab(tmp_path, models="extractive", clarify="off", writer=[], verifier=None)
+    await run.ask()
+    state = await run.state()
+    excluded = dict.fromkeys(state.sources, EXCLUDED)
+    await run.graph.aupdate_state(
+        thread_config(run.thread), {"excluded": excluded}, as_node="verify_report"
+    )
+    state = await run.ask({"messages": [HumanMessage("Do without all.")], "edit": True})
+    assert state.report and not state.report.sources and state.report.text
+    assert "does not cite" in state.messages[-1].text or "no source" in state.messages[-1].text

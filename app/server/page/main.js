@@ -119,6 +119,7 @@ async function changeUse(number, change, words) {
   await change(page.thread.id, number);
   byId("source").close();
   say(words);
+  return words;
 }
 
 function light(chip) {
