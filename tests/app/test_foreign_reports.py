@@ -1,4 +1,4 @@
-"""Reports by other programs in ten styles of citing: every marker is resolved or named."""
+"""Reports by other programs in thirteen styles of citing: every marker is resolved or named."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def test_every_marker_of_a_report_is_resolved_or_named(name: str) -> None:
 
 def test_all_reports_of_the_folder_are_read() -> None:
     files = {path.name for path in FOLDER.iterdir()} - {"expected.toml"}
-    assert files | WORD.keys() == EXPECTED.keys() and len(EXPECTED) == 20
+    assert files | WORD.keys() == EXPECTED.keys() and len(EXPECTED) == 25
 
 
 def checked(tmp_path: Path, report: str, *options: str) -> tuple[int, dict[str, Any], str]:
@@ -285,6 +285,15 @@ def test_the_suffixes_of_registered_parsers_are_names_of_files_too() -> None:
         ),
         ("Lit in 1844¹ on 10³ m².\n\n¹ a.md\n³ b.md", "Lit in 1844[1] on 10³ m²."),
         ("Lit.[^ash] Wet.[^2]\n\n[^ash]:\n    *Light*,\n    a.md\n[^2]: b.md", "Lit.[1] Wet.[2]"),
+        ("Lit [1]. *Id.* at 15. Wet.\n\n# Sources\n\n1. a.md", "Lit [1]. [1] Wet."),
+        (
+            "Lit (Ash, *Light*, p. 4).\n\n# Table of Authorities\n\n- Ash, Light (2019), a.md",
+            "Lit [1].",
+        ),
+        ("Lit.[1]: 14  Wet.[1]\n\n# Notes\n\n1. a.md", "Lit.[1]  Wet.[1]"),
+        ("Lit.[1] Wet.[note 1]\n\n# References\n\n1. a.md", "Lit.[1] Wet.[2]"),
+        ("The xᵃ of 1ˢᵗ May, at n<sup>a</sup>.", "The xᵃ of 1ˢᵗ May, at na."),
+        ("It was lit<sup>a</sup> at last.", "It was lit^a at last."),
         ("Lit :contentReference[oaicite:0]{index=0}.", "Lit [1]."),
     ],
 )
