@@ -299,3 +299,50 @@ def test_the_suffixes_of_registered_parsers_are_names_of_files_too() -> None:
 )
 def test_further_forms_of_markers_are_read(text: str, expected: str) -> None:
     assert read_foreign(text, SUFFIXES).text == expected
+
+
+OUR_REPORT = """# When was the light lit?
+
+*This text cites no source.*
+
+> **Note by the publisher:** No legal advice.
+> Ask within 14 days.
+
+It was lit in 1844. [1]
+
+> **Note by the publisher:** Printed in 2025 by 3 of us.
+
+## Sources
+
+- [1] The Skerry Light — skerry.md
+
+[1]: <file:///docs/skerry.md>
+
+## Notes
+
+- Read in part: 2 files."""
+
+
+async def statements(data: bytes, name: str) -> list[str]:
+    report = await read_report(data, name, Context(models="extractive"))
+    return [unit.raw for unit in report.statements]
+
+
+async def test_words_of_the_house_in_our_own_document_are_not_judged() -> None:
+    assert await statements(OUR_REPORT.encode(), "r.md") == ["It was lit in 1844. [1]"]
+    found = await check_file(OUR_REPORT.encode(), "r.md", Context(models="extractive"))
+    assert found.report.text.startswith("*This text cites no source.*\n\n> **Note by the publisher")
+    assert found.report.text.endswith("of us.\n\n## Notes\n\n- Read in part: 2 files.")
+    foreign = OUR_REPORT.replace("- [1] The", "[1] The")
+    assert "- Read in part: 2 files." in await statements(foreign.encode(), "r.md")
+
+
+async def test_notes_by_the_publisher_in_exported_pages_and_word_files_are_not_judged() -> None:
+    page = b"<p>Hinweis des Herausgebers: Kein Rat zu 14.</p><p>Lit in 1844.</p><p>Note by the publisher: No.</p>"
+    assert await statements(page, "r.html") == ["Lit in 1844."]
+    document = docx.Document()
+    for words in ("The light", "4 March 2026", "Note by the publisher: None of 9.", "Lit in 1844."):
+        document.add_paragraph(words)
+    document.save(made := BytesIO())
+    judged = await statements(made.getvalue(), "r.docx")
+    assert "Lit in 1844." in judged and not any("publisher" in words for words in judged)
