@@ -108,8 +108,8 @@ def _for_template(template: re.Match[str]) -> str:
     if _SHORT.fullmatch(name) and len(fields.positional) > 1:
         *authors, year = fields.positional
         page = fields.first(_PAGES)
-        place = f", p. {page}" if page else ""
-        return f" ({' & '.join(authors)}, {year}{place})"
+        locator = f", p. {page}" if page else ""
+        return f" ({' & '.join(authors)}, {year}{locator})"
     if name == "r" and fields.positional:
         return "".join(f'<ref name="{label}" />' for label in fields.positional)
     if name == "rp":
