@@ -19,8 +19,10 @@ from ..core.evidence.checking.proof import Known, not_stated
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit, report_units
 from ..core.evidence.citations.foreign import NotUnderstood, Target, read_foreign
+from ..core.evidence.citations.house_words import is_our_document, split_house_words
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
+from ..core.evidence.citations.sanitizing import sanitized
 from ..core.library.library import Library
 from ..core.models.resolve import is_extractive
 from ..core.reading.documents.pool import Parser
@@ -29,6 +31,7 @@ from ..core.records.report import Report, UnitVerdict
 from ..core.records.research import Spent
 from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
+from ..core.writing.report import with_house_blocks
 from ._endings import run_interruptibly
 from ._progress import PlainLines
 from ._source_check import (
@@ -85,6 +88,11 @@ class ReportFile(NamedTuple):
     """What is checked, in the order of the text; the keys of sources are their numbers."""
     not_understood: Sequence[NotUnderstood] = ()
     """What looks like a citation but names no known source."""
+    above: str = ""
+    """Words of its publisher above the text, in Markdown, which are not checked; empty if there are
+    none."""
+    below: str = ""
+    """The same, below the text."""
 
     @classmethod
     async def read(cls, data: bytes, name: str, context: Context) -> ReportFile:
@@ -97,16 +105,18 @@ class ReportFile(NamedTuple):
                 "checked. Check its parts one by one."
             )
         foreign = await asyncio.to_thread(read_foreign, markdown, readable_suffixes())
-        if not foreign.text:
+        is_ours = is_our_document(markdown)
+        text, above, below = split_house_words(foreign.text, is_ours=is_ours)
+        if not text:
             raise ReportUnreadable(f"{name}: the file contains no text.")
         keys = {number: str(number) for number in foreign.targets}
-        statements = await asyncio.to_thread(report_units, foreign.text, keys)
+        statements = await asyncio.to_thread(report_units, text, keys)
         if len(statements) > MOST_STATEMENTS:
             raise ReportUnreadable(
                 f"{name}: the report has {len(statements)} statements; at most {MOST_STATEMENTS} "
                 "are checked. Check its parts one by one."
             )
-        return cls(foreign.text, foreign.targets, statements, foreign.not_understood)
+        return cls(text, foreign.targets, statements, foreign.not_understood, above, below)
 
     async def check(
         self,
@@ -166,9 +176,8 @@ class ReportFile(NamedTuple):
             read.append(reading.source)
             if not reading.texts and number not in unknown:
                 unread[number] = named[number].reason or reading.reason
-        return CheckedFile(
-            checked, run.language_code, statements, read, unread, self.not_understood
-        )
+        whole = with_house_blocks(checked, sanitized(self.above), sanitized(self.below))
+        return CheckedFile(whole, run.language_code, statements, read, unread, self.not_understood)
 
 
 class SourceDocument(NamedTuple):

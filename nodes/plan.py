@@ -51,7 +51,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             why = events.why_no_text
             raise NoPlan(
                 f"The planner's model wrote no plan, even when asked again.{why} Resume the run, "
-                "or set another model."
+                "or choose another model (setting models)."
             )
     written = PlanText.read(reply.message.text).plan(limits.max_plan_steps)
     if outline:

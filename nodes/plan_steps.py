@@ -173,4 +173,6 @@ async def _ask(turn: Turn) -> MakePlan:
         if type(error) is not ModelFailed:
             raise
         reason = str(error).rstrip(".")
-        raise NoPlan(f"{reason}. Resume the run, or set another model.") from None
+        raise NoPlan(
+            f"{reason}. Resume the run, or choose another model (setting models)."
+        ) from None

@@ -4,6 +4,7 @@ as far as its server can."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from pathlib import Path
@@ -35,6 +36,11 @@ _NO_CALLS = Ability("tags", calls_tools=False)
 """Ability of a model that calls tools in none of the three ways."""
 _without_calls = set[ModelMemory]()
 """Where it is stored that trials of this process found such a model; not tried again."""
+_ignored_calls = Counter[ModelMemory]()
+"""How often in a row a model wrote text where it had to call a tool through the API; in this
+process."""
+_MOST_IGNORED = 2
+"""Number of such answers after which calls are requested in another way."""
 
 
 class CompatibleChatModel(WrappingChatModel):
@@ -116,6 +122,10 @@ class CompatibleChatModel(WrappingChatModel):
         """Make a call; if the server refuses its form, repeat it in another one."""
         ability = self._ability or await self.get_ready(messages, settings)
         form = _Form.of(ability)
+        is_ignored = _ignored_calls[self.memory] >= _MOST_IGNORED
+        if is_ignored and form.rung == "native" and self.tool_calls == "auto":
+            # The trial's call may have been an easy one.
+            form = _lowered(form) or form
         while True:
             call = _Call(self, form, messages, dict(settings))
             try:
@@ -302,7 +312,21 @@ class _Call:
         for piece in reader.finish():
             yield piece
         await self._learn_from(message)
-        yield self._last_part(message, reader)
+        last = self._last_part(message, reader)
+        self._count_ignored(last)
+        yield last
+
+    def _count_ignored(self, last: AnswerPart) -> None:
+        """Count an answer without the call that its request forced; any call ends the count."""
+        is_forced = self._may_call and self._tool_choice == "any"
+        # Only the ability of a model that was tried is in doubt.
+        if not is_forced or self.form.rung != "native" or self._chat.is_described:
+            return
+        memory = self._chat.memory
+        if last.tool_calls or last.invalid_tool_calls:
+            _ignored_calls.pop(memory, None)
+        elif last.answer is not None and last.answer.text.strip():
+            _ignored_calls[memory] += 1
 
     def _new_reader(self) -> _PartReader:
         return _PartReader(

@@ -87,8 +87,8 @@ _ERRORS: dict[FaultKind, type[DeepResearchError]] = {
 _TEXTS: dict[FaultKind, str] = {
     "key": "{who} cannot be used: {host} rejects the key{http}; check {key}.",
     "quota": (
-        "{who} cannot be used: no credit is left{http}; top up the account of {key}, or use "
-        "another key."
+        "{who} cannot be used: no credit is left{http}; top up the account of {key}, use "
+        "another key, or wait until the next day if these were the free calls of a day."
     ),
     "model": (
         "{who} is not known at {host}, or the key may not use it{http}; check the setting "
@@ -144,6 +144,8 @@ _WORDINGS: dict[FaultKind, str] = {
     ),
     "quota": (
         "insufficient.(quota|balance|credit|fund)|credit balance is too low|billing.hard.limit"
+        # Waiting for seconds does not bring them back.
+        r"|free[^.]{0,40}per.?day|per.?day[^.]{0,80}free.?tier"
     ),
     "key": "api.key (is )?(not valid|invalid)|(invalid|incorrect|wrong).api.key|api_key_invalid",
     "long": (

@@ -358,6 +358,12 @@ def with_house_words(report: Report, draft: Draft, words: Labels) -> Report:
     """Return the report with the draft's foreword above its text, and the afterword below."""
     above = house_block(draft.foreword, words)
     below = house_block(draft.afterword, words)
+    return with_house_blocks(report, above, below)
+
+
+def with_house_blocks(report: Report, above: str, below: str) -> Report:
+    """Return the report between these blocks of the publisher's words, in Markdown; each may be
+    empty."""
     if not above and not below:
         return report
     offset = len(f"{above}\n\n") if above else 0

@@ -1,4 +1,4 @@
-"""Reports by other programs in ten styles of citing: every marker is resolved or named."""
+"""Reports by other programs in thirteen styles of citing: every marker is resolved or named."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def test_every_marker_of_a_report_is_resolved_or_named(name: str) -> None:
 
 def test_all_reports_of_the_folder_are_read() -> None:
     files = {path.name for path in FOLDER.iterdir()} - {"expected.toml"}
-    assert files | WORD.keys() == EXPECTED.keys() and len(EXPECTED) == 20
+    assert files | WORD.keys() == EXPECTED.keys() and len(EXPECTED) == 25
 
 
 def checked(tmp_path: Path, report: str, *options: str) -> tuple[int, dict[str, Any], str]:
@@ -285,8 +285,64 @@ def test_the_suffixes_of_registered_parsers_are_names_of_files_too() -> None:
         ),
         ("Lit in 1844¹ on 10³ m².\n\n¹ a.md\n³ b.md", "Lit in 1844[1] on 10³ m²."),
         ("Lit.[^ash] Wet.[^2]\n\n[^ash]:\n    *Light*,\n    a.md\n[^2]: b.md", "Lit.[1] Wet.[2]"),
+        ("Lit [1]. *Id.* at 15. Wet.\n\n# Sources\n\n1. a.md", "Lit [1]. [1] Wet."),
+        (
+            "Lit (Ash, *Light*, p. 4).\n\n# Table of Authorities\n\n- Ash, Light (2019), a.md",
+            "Lit [1].",
+        ),
+        ("Lit.[1]: 14  Wet.[1]\n\n# Notes\n\n1. a.md", "Lit.[1]  Wet.[1]"),
+        ("Lit.[1] Wet.[note 1]\n\n# References\n\n1. a.md", "Lit.[1] Wet.[2]"),
+        ("The xᵃ of 1ˢᵗ May, at n<sup>a</sup>.", "The xᵃ of 1ˢᵗ May, at na."),
+        ("It was lit<sup>a</sup> at last.", "It was lit^a at last."),
         ("Lit :contentReference[oaicite:0]{index=0}.", "Lit [1]."),
     ],
 )
 def test_further_forms_of_markers_are_read(text: str, expected: str) -> None:
     assert read_foreign(text, SUFFIXES).text == expected
+
+
+OUR_REPORT = """# When was the light lit?
+
+*This text cites no source.*
+
+> **Note by the publisher:** No legal advice.
+> Ask within 14 days.
+
+It was lit in 1844. [1]
+
+> **Note by the publisher:** Printed in 2025 by 3 of us.
+
+## Sources
+
+- [1] The Skerry Light — skerry.md
+
+[1]: <file:///docs/skerry.md>
+
+## Notes
+
+- Read in part: 2 files."""
+
+
+async def statements(data: bytes, name: str) -> list[str]:
+    report = await ReportFile.read(data, name, Context(models="extractive"))
+    return [unit.raw for unit in report.statements]
+
+
+async def test_words_of_the_house_in_our_own_document_are_not_judged() -> None:
+    assert await statements(OUR_REPORT.encode(), "r.md") == ["It was lit in 1844. [1]"]
+    found = await check_file(OUR_REPORT.encode(), "r.md", Context(models="extractive"))
+    assert found.report.text.startswith("*This text cites no source.*\n\n> **Note by the publisher")
+    assert found.report.text.endswith("of us.\n\n## Notes\n\n- Read in part: 2 files.")
+    foreign = OUR_REPORT.replace("- [1] The", "[1] The")
+    assert "- Read in part: 2 files." in await statements(foreign.encode(), "r.md")
+
+
+async def test_notes_by_the_publisher_in_exported_pages_and_word_files_are_not_judged() -> None:
+    page = b"<p>Hinweis des Herausgebers: Kein Rat zu 14.</p><p>Lit in 1844.</p><p>Note by the publisher: No.</p>"
+    assert await statements(page, "r.html") == ["Lit in 1844."]
+    document = docx.Document()
+    for words in ("The light", "4 March 2026", "Note by the publisher: None of 9.", "Lit in 1844."):
+        document.add_paragraph(words)
+    document.save(made := BytesIO())
+    judged = await statements(made.getvalue(), "r.docx")
+    assert "Lit in 1844." in judged and not any("publisher" in words for words in judged)

@@ -195,6 +195,25 @@ async def test_a_way_set_by_the_user_is_kept_when_its_calls_cannot_be_read(tmp_p
     assert "cannot read (HTTP 400); set tool_calls to schema or tags" in line
 
 
+async def test_a_model_that_announces_its_forced_calls_twice_is_asked_for_them_in_the_next_way(
+    tmp_path: Path,
+) -> None:
+    announced = "I will now look."
+    trial = calls(call("save_word", word="amber"))
+    found = calls(call("look", word="amber"))
+    inner = ScriptedChatModel(
+        replies=[trial, announced, found, announced, announced, JSON, "Amber is resin."]
+    )
+    model = compatible(tmp_path, inner).bind_tools([TOOL], tool_choice="any")
+    answers = [await model.ainvoke(PROMPT) for _ in range(5)]
+    assert [called(answer) for answer in answers] == [[], ASKED, [], [], ASKED]
+    free = await model.bind_tools([TOOL], tool_choice="auto").ainvoke(PROMPT)
+    assert free.text == "Amber is resin."
+    assert [bool(made.tools) for made in inner.calls] == [True] * 5 + [False] * 2
+    stored = await model.memory.load()
+    assert stored and stored.rung == "native"
+
+
 async def test_a_class_that_cannot_bind_tools_calls_them_in_text(tmp_path: Path) -> None:
     inner = GenericFakeChatModel(messages=iter([AIMessage(TAGS)]))
     model = compatible(tmp_path, inner, tool_calls="tags").bind_tools([TOOL])

@@ -120,6 +120,8 @@ BROKEN = [
         (fail(403, f"No access with {KEY}"), KeyRefused, "OPENAI_API_KEY"),
         (fail(400, "API key not valid. Please pass a valid API key."), KeyRefused, "OPENAI_API_KEY"),
         (fail(429, "You exceeded your quota", code="insufficient_quota"), KeyRefused, "credit"),
+        (fail(429, "Rate limit exceeded: free-models-per-day. Add 10."), KeyRefused, "next day"),
+        (fail(429, "GenerateRequestsPerDayPerProject-FreeTier"), KeyRefused, "next day"),
         (fail(402, "Payment required"), KeyRefused, "credit"),
         (fail(404, f"The model `{KEY}` does not exist", code="model_not_found"), ModelMissing, "models"),
         (fail(404, "404 page not found"), ModelMissing, "OPENAI_BASE_URL"),

@@ -8,7 +8,8 @@ from functools import cache
 from typing import NamedTuple
 
 from ..text.words import dates_in
-from ._source_lists import PUBLICATION_YEAR, WEB_ADDRESS
+from ._short_forms import CONNECTORS, NOTE_WORD, names_in
+from ._source_lists import PUBLICATION_YEAR, RAISED_SIGNS, WEB_ADDRESS
 from .labels import all_labels
 
 # Repetitions in patterns are atomic or bounded, so that a hostile report cannot make matching slow.
@@ -44,6 +45,11 @@ _PLAIN_FORMS = (
     (re.compile(r"^\.\. (?=\[)", re.MULTILINE), ""),
 )
 """Patterns of other forms of markers, and what stands in their places."""
+_PAGE_BEHIND = re.compile(
+    r"(?<=[.,;:!?…”\"\])])\[(?P<number>\^?\d{1,3})\]\s?:\s?(?P<page>\d{1,5}(?:[–-]\d{1,5})?)(?=\s{2}|\s*$|\[|\s+[A-Z])",
+    re.MULTILINE,
+)
+"""Matches a marker at the end of a sentence with a page behind a colon, as Wikipedia shows it."""
 _MAY_CITE = re.compile(r"[\[\]\d@<]|^\W*\w\W*$")
 CITATION_TOKEN = re.compile(
     rf"{HIDDEN}(?P<note>\d+){HIDDEN}"
@@ -61,9 +67,14 @@ CITATION_TOKEN = re.compile(
     r"|[(（](?P<round>[^()（）\[\]【】\n]{1,300}(?:\n[^()（）\[\]【】\n]{1,300})?)[)）]"
     r"|<sup\b[^<>]{0,200}>\s*(?P<tagged>[^<>\n]{1,40})\s*</sup\s*>"
     r"|(?P<raised>[¹²³⁰⁴-⁹]{1,3}(?:[ ,·˒⁻–-]{1,2}[¹²³⁰⁴-⁹]{1,3}){0,5})"
+    rf"|(?P<letters>[{RAISED_SIGNS}](?:[ ,·˒]{{1,2}}[{RAISED_SIGNS}]){{0,5}})(?![{RAISED_SIGNS}])"
     r"|(?:\$\^\{?|\\textsuperscript\{|\^)"
     r"(?P<caret>\d{1,3}(?:[,;–-]\ ?\d{1,3}){0,5}|[a-z])(?:\}?\$|\}|\^)"
     r"|(?P<open>(?<=[.,;:!?)\"”’»])\^\d{1,3}(?![\d^]))"
+    r"|(?P<template>\{\{\s?(?:cite|citation(?!\s(?:needed|required))|sfn|harv|r\|)[^{}\n]{0,500}\}\})"
+    rf"|(?P<elsewhere>(?:(?<!\w)(?-i:[A-Z])[\w.'’-]{{1,40}},?\s)?[*_]{{0,2}}\b(?:supra|infra)[*_]{{0,2}},?\s(?:{NOTE_WORD})\s?\d{{1,3}})"
+    r"|(?P<again>(?<=[.!?…”\")\]*]\s)[*_]{0,2}(?-i:Ibid|Id|Ebd)\.[*_]{0,2}"
+    r"(?:,?\s(?:at|pp?\.|S\.|§)\s?[\d–-]{1,12})?\.?(?!\S))"
     r"|(?<![\w@./])-?@(?P<key>[^\W\d_][\w:.+/-]{0,60})",
     re.IGNORECASE,
 )
@@ -83,22 +94,11 @@ _BEHIND_NUMBER = re.compile(
 _LOCATOR = re.compile(
     rf"{_LOCATOR_WORD}\.?\s*\S.{{0,60}}|\D{{0,15}}\d.{{0,25}}|passim|ff?\.?", re.I
 )
-_SAME = re.compile(
-    r"(?P<names>[^\d,;]{2,60}[,:]?\s+)??(?:(?:see|siehe|vgl\.|voir|cf\.|véase)\s+)?"
-    r"(?:ibid(?:em)?\.?|ibíd\.?|ib\.|id\.|idem|ebd\.?|ebenda|a\.\s?a\.\s?O\.|loc\.?\s?cit\.?|(?P<work>op\.?\s?cit\.?)"
-    r"|tamże|там же|同上|同前)(?:[\s,.:;(]+[^;\d]{0,40}\d[^;]{0,30})?",
-    re.IGNORECASE,
-)
-CONNECTORS = frozenset(
-    ("&", "and", "und", "et", "y", "e", "i", "и", "en", "og", "och", "al", "al.", "u.a.", "others")
-)
-"""Words between the names of authors, or instead of some."""
 _PARTICLES = frozenset(
     ("van", "von", "der", "den", "de", "du", "di", "da", "dos", "del", "della", "la", "le", "el",
      "al", "bin", "ibn", "ten", "ter", "of", "the", "für", "des", "zu", "zum")
 )  # fmt: skip
 _MOST_NAMES = 12
-_NAME = re.compile(r"[^\W\d_][\w'’.&-]*|&")
 _NOT_IN_NAMES = re.compile(r"[.!?:\"“”]\s+\S+\s|[!?\"“”=%$€£<>/|*+〔《「『]")
 _BEHIND_YEAR = re.compile(r"\s*(?:[,，:：][^!?]{0,60}|(?:pp?|S)\.?\s?\d[\d–-]{0,10})?")
 _YEAR_ONLY = re.compile(rf"(?:{PUBLICATION_YEAR.pattern})(?:\s*[,:;]\s*.{{1,40}})?")
@@ -152,7 +152,13 @@ def with_plain_markers(text: str) -> str:
 
     if "](#" in text or "]( #" in text:
         text = _WITHIN.sub(within, text)
-    return text
+    return _PAGE_BEHIND.sub(_with_page, text)
+
+
+def _with_page(marker: re.Match[str]) -> str:
+    """Return a marker with the page in it; a footnote needs none."""
+    number = marker["number"]
+    return f"[{number}]" if number.startswith("^") else f"[{number}, p. {marker['page']}]"
 
 
 @cache
@@ -228,15 +234,6 @@ def is_power(before: str, behind: str) -> bool:
     return _POWER_BASE.search(before[-20:]) is not None
 
 
-def same_as_before(content: str) -> tuple[str, ...] | None:
-    """Return the names in a marker such as `ibid.` or `Smith, op. cit.`, perhaps none; None if it
-    is no such marker."""
-    found = _SAME.fullmatch(content.strip().strip("().[]").strip())
-    if not found:
-        return None
-    return tuple(names_in(found["names"] or ""))
-
-
 def works_in(content: str) -> list[Work] | None:
     """Return the works in the content of a marker such as `Smith, 2020, p. 4; Ash et al., 2019`;
     None if it names none.
@@ -310,18 +307,6 @@ def _split_names(segment: str) -> tuple[str, tuple[str, ...]] | None:
 
 def _is_lower(word: str) -> bool:
     return word[:1].islower() and word.casefold() not in ("van", "von", "de", "bin", "ibn")
-
-
-def names_in(text: str) -> list[str]:
-    """Return the words of names in a text, without what connects them."""
-    names = list[str]()
-    for found in _NAME.findall(text):
-        word = found.casefold().strip(".'’")
-        for ending in ("'s", "’s"):
-            word = word.removesuffix(ending)
-        if word and word not in CONNECTORS and found.casefold() not in CONNECTORS:
-            names.append(word)
-    return names
 
 
 def is_locator(text: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from ._foreign_markers import same_as_before
+from ._short_forms import names_with_page, short_forms
 from ._source_lists import PUBLICATION_YEAR, ListedSource, SourceList, Target
 
 _START = re.compile(r"https?://(?:www\.)?", re.I)
@@ -158,8 +158,9 @@ class KnownSources:
         """Add an entry of a source list, after the one with the number `previous`; return its
         number."""
         target = entry.target
-        if not target.address and previous and same_as_before(entry.words) is not None:
-            target = self.targets[previous]
+        if not target.address:
+            meant = self._meant(entry.words, previous)
+            target = self.targets[meant] if meant else target
         if is_number(entry.label):
             number = int(entry.label)
             if number not in self.targets:
@@ -174,6 +175,22 @@ class KnownSources:
                 self._label_forms.add(len(entry.label) == 1)
         self.add_work(number, entry.words)
         return number
+
+    def _meant(self, words: str, previous: int | None) -> int | None:
+        """Return the source that an entry without an address means by a short form; None if it is
+        no short form or none is known."""
+        forms = short_forms(words)
+        names = names_with_page(words)
+        if forms:
+            names = forms[0].names
+            if forms[0].note:
+                return self.labels.get(forms[0].note)
+            if not names:
+                return previous
+        fitting = self.by_authors(names, "") if names else []
+        if len(fitting) == 1:
+            return fitting[0]
+        return previous if forms and not forms[0].is_work else None
 
     def _add_new(self, target: Target, wanted: int) -> int:
         if wanted:

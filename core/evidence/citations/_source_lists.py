@@ -10,6 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ._file_names import FileNames
+from ._short_forms import names_with_page, short_forms
 from .labels import source_headings
 from .markers import code_lines
 
@@ -22,13 +23,15 @@ PUBLICATION_YEAR = re.compile(
     r"(?<![\w/.-])(?:(?:1[5-9]|20)\d\d[a-z]?|n\.\s?d\.|o\.\s?J\.|s\.\s?[da]\.)(?![\w-])"
 )
 """A year of publication, also with a letter behind it, or what stands for an unknown one."""
+RAISED_SIGNS = "†‡ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂ"
+"""Letters that are raised without a tag, and daggers."""
 _WEB = re.compile(WEB_ADDRESS)
 _BULLET = r"(?:[-*+•]\s+)"
 _LABELLED = re.compile(
     rf"\s{{0,12}}(?:>\s?)?{_BULLET}?\**(?:"
     r"[\[【［]\^?@?(?P<bracketed>[^\[\]【】［］\n]{1,40})[\]】］](?![(\[])"
     r"|\|\s*[\[]?(?P<cell>\d{1,3})\.?\]?\s*\|"
-    r"|<sup>(?P<tagged>\d{1,3}|[a-z])</sup>|(?P<raised>[¹²³⁰⁴-⁹]{1,3})"
+    rf"|<sup>(?P<tagged>\d{{1,3}}|[a-z])</sup>|(?P<raised>[¹²³⁰⁴-⁹]{{1,3}}|[{RAISED_SIGNS}])"
     r"|\((?P<round>\d{1,3}|[a-z])\)"
     r"|(?:(?:sources?|refs?\.?|references?|quelle|note)\s)?(?P<listed>\d{1,3})(?:[.)、:：]|\s[–—-]\s)"
     r"|(?P<bare>\d{1,3})(?=\s+[^\W\d_])"
@@ -37,7 +40,7 @@ _LABELLED = re.compile(
     r"\**\s*[:：]?\s*(?P<words>\S.*)",
     re.IGNORECASE,
 )
-_ALWAYS = ("bracketed", "cell", "tagged", "raised", "round", "listed")
+_ALWAYS = ("bracketed", "cell", "tagged", "raised", "round", "listed", "letter")
 """Labels that also stand before entries of a list without a heading; these have an address or the
 name of a file."""
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|\*\*[^*]+\*\*\s*$|-{3,}\s*$)")
@@ -45,7 +48,10 @@ _UNDERLINE = re.compile(r"\s{0,3}(?:={2,}|-{2,})\s*")
 _LEVEL = re.compile(r"\s{0,3}(#{1,6})\s+(.*)")
 _BOLD = re.compile(r"\s{0,3}(?:\*\*|__)([^*_]{1,80})(?:\*\*|__)\s*[:：]?\s*")
 _NAMED = re.compile(r"\s{0,3}([^\s#|>*\[][^|\[\n]{0,40})[:：]\s*")
-_MORE_NAMES = "literature(?: cited)?|reference list|list of references|further reading|links"
+_MORE_NAMES = (
+    "literature(?: cited)?|reference list|list of references|further reading|links"
+    "|(?:table of )?authorities|table of cases"
+)
 """Headings of source lists that our own reports do not have."""
 _NOTES = "(?:end|foot)?notes|endnoten|anmerkungen|fußnoten|notas|note"
 """Headings of notes, of which some may be sources."""
@@ -348,7 +354,8 @@ def _entry_at(
         else:
             break
     if not is_headed and not target.address:
-        return None
+        means_earlier = short_forms(words) is not None or names_with_page(words)
+        return ListedSource(index, last, label, words, target) if means_earlier else None
     if target.address and not is_headed:
         target = target._replace(title=read_target(found["words"], files).title)
     return ListedSource(index, last, label, words, target)
@@ -456,7 +463,8 @@ def _numbered_lists(
                 index = entry.last
         index += 1
     close_block()
-    return [SourceList(entries, is_headed=False) for entries in lists]
+    found = [SourceList(entries, is_headed=False) for entries in lists]
+    return [sources for sources in found if sources.entries[0].target.address]
 
 
 def _follows(entry: ListedSource, previous: ListedSource, lines: Sequence[str]) -> bool:

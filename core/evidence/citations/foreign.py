@@ -4,6 +4,7 @@ of each number."""
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -12,23 +13,21 @@ from ..text.sentences import sentence_spans
 from ._file_names import FileNames
 from ._foreign_markers import (
     CITATION_TOKEN,
-    CONNECTORS,
     HIDDEN,
     Work,
     is_locator,
     is_power,
     is_year_with_locator,
     names_before,
-    names_in,
     names_number,
     numbers_of,
     raised_parts,
-    same_as_before,
     with_plain_markers,
     works_in,
     year_in,
 )
 from ._known_sources import KnownSources, NotUnderstood, is_key, is_number
+from ._short_forms import CONNECTORS, ShortForm, names_with_page, short_forms
 from ._source_lists import (
     PUBLICATION_YEAR,
     SourceList,
@@ -37,10 +36,11 @@ from ._source_lists import (
     read_target,
     without_lists,
 )
+from ._wiki_markup import WikiMarkup
 from .citing import Edit, with_edits
 from .footnotes import Footnote, taken_out, with_footnotes
 from .labels import all_labels
-from .markers import INERT, LINE_PARTS, code_lines, unwrapped
+from .markers import INERT, LINE_PARTS, Marker, code_lines, scan, unwrapped
 
 __all__ = ["ForeignReport", "NotUnderstood", "Target", "read_foreign"]
 _AT_END = "\1"
@@ -62,10 +62,12 @@ _KEYS = re.compile(r"\s*[,;]\s*")
 _PANDOC = re.compile(r"(?P<before>[^@;]*?)-?@(?P<key>[^\W_][\w:.+/-]*)(?P<behind>[^@;]*)")
 _PRIVATE = re.compile("[\ue200-\ue2ff]+")
 _AROUND_NOTE = " \t.()[]"
-_SHORT_FORM = re.compile(
-    r"(?P<names>[^\d,;]{2,60})(?:,[^\d;]{0,80})?(?:,|[,\s](?:pp?|S|ss?|fol)\.)\s*\d[\d\s,–-]{0,15}[.]?"
-)
-"""A footnote that names a work only by its author, and a page: "Ash, Light, p. 12"."""
+_RAISED_NOTE = re.compile(r"[A-Za-z](?:[ ,·˒]{1,2}[A-Za-z]){0,5}")
+_ENDS_STATEMENT = re.compile(r"[^\W\d_]{3}$|[.,;:!?)\]”\"]$")
+_ENDS_CLAUSE = re.compile(r"[.,;\n]|$")
+_NOTE_LABEL = re.compile(r"(?:note|nb|n|fn|anm)\.?\s?\d{1,3}", re.IGNORECASE)
+_PLAIN_NUMBER = re.compile(r"\[\d{1,3}\]")
+_PAGE_WORD = re.compile(r"[\s,](?:pp?\.|S\.|fol\.|at)\s?\d")
 _REFERENCE = re.compile(
     rf"[^\W\d_a-z][^\s,]{{0,40}}(?:\s[^\W\d_a-z][^\s,]{{0,40}}){{0,3}},\s[^\n]{{1,300}}?"
     rf"\((?:[^()]{{0,60}}[\s,:])?{PUBLICATION_YEAR.pattern}\)"
@@ -84,6 +86,7 @@ _NO_NOTE = "the report has no such footnote"
 _NOTHING_BEFORE = "it follows no citation"
 _SEVERAL = "several entries of the report's list of sources fit"
 _OPAQUE = "it means a source only within the program that wrote it"
+_TEMPLATE = "it is a template whose fields are not understood"
 _NO_TARGET = "it leads neither to a web address nor to a file that can be read"
 
 
@@ -108,9 +111,65 @@ def read_foreign(markdown: str, suffixes: Collection[str]) -> ForeignReport:
     the `suffixes`. A footnote that names no source keeps its text.
     """
     files = FileNames(suffixes)
-    plain = _outside_code(unwrapped(_SIGNS.sub("", markdown)), with_plain_markers)
+    written = unwrapped(_SIGNS.sub("", markdown))
+    wiki = WikiMarkup(written)
+    plain = _outside_code(written, lambda text: with_plain_markers(wiki.plain(text)))
     kept, notes = taken_out(plain)
     lists = find_source_lists(kept, files)
+    ends = [] if notes else _ends_of_parts(kept, lists)
+    if ends:
+        starts = [0, *ends[:-1]]
+        parts = list[ForeignReport]()
+        for start, end in zip(starts, ends, strict=True):
+            lines = kept[start:end]
+            parts.append(_read_lines(lines, {}, find_source_lists(lines, files), files))
+        if not any(part.not_understood for part in parts):
+            return _joined(parts)
+    return _read_lines(kept, notes, lists, files)
+
+
+def _ends_of_parts(lines: Sequence[str], lists: Sequence[SourceList]) -> list[int]:
+    """Return the indexes of the lines behind the parts of a report that have lists of sources of
+    their own with the same labels, such as slides; none if it has one list."""
+    if any(found.is_headed for found in lists):
+        return []
+    ends = list[int]()
+    last = 0
+    labels = set[str]()
+    for found in sorted(lists, key=lambda found: found.entries[0].first):
+        if not labels.isdisjoint(found.labels):
+            ends.append(last)
+            labels.clear()
+        labels |= found.labels
+        last = found.entries[-1].last + 1
+    return [*ends, len(lines)] if ends else []
+
+
+def _joined(parts: Sequence[ForeignReport]) -> ForeignReport:
+    """Return the parts of a report as one, with a number for each source."""
+    targets = dict[int, Target]()
+    known = dict[str, int]()
+    texts = list[str]()
+    for part in parts:
+        numbers = dict[int, int]()
+        for number, target in part.targets.items():
+            name = target.address or target.title
+            numbers[number] = known.setdefault(name, len(known) + 1)
+            targets.setdefault(numbers[number], target)
+        pieces = list[str]()
+        for piece in scan(part.text):
+            if isinstance(piece, Marker):
+                pieces.append(f"[{', '.join(str(numbers[n]) for n in piece.numbers)}]")
+            else:
+                pieces.append(piece)
+        texts.append("".join(pieces))
+    return ForeignReport("\n\n".join(texts), targets)
+
+
+def _read_lines(
+    kept: Sequence[str], notes: Mapping[str, str], lists: Sequence[SourceList], files: FileNames
+) -> ForeignReport:
+    """Read lines without the texts of footnotes; `lists` are the source lists in them."""
     best: ForeignReport | None = None
     for chosen in _choices(lists):
         for takes_round in (False, True):
@@ -158,6 +217,7 @@ class _Reader:
         self._lines = lines
         self._files = files
         self._takes_round = takes_round
+        self._has_plain_numbers = any(map(_PLAIN_NUMBER.search, lines))
         reserved = map(int, _IN_MARKER.findall("\n".join(lines)))
         self._sources = KnownSources(lists, reserved)
         self._last: tuple[int, ...] = ()
@@ -168,6 +228,8 @@ class _Reader:
         """Numbers of the sources of footnotes that have no address, by their texts."""
         self._kept_notes = set[str]()
         """Labels of the footnotes that keep their texts."""
+        self._by_note = dict[str, tuple[int, ...]]()
+        """The sources of the footnotes that cite some, by their labels."""
 
     def read(self, notes: Mapping[str, str]) -> ForeignReport:
         """Return the report with these footnotes, by label."""
@@ -196,6 +258,7 @@ class _Reader:
         target = read_target(words, self._files)
         if target.address:
             number = self._sources.add(target, int(label) if is_number(label) else 0)
+            self._by_note[label] = (number,)
             # Later footnotes may name the source by its author only.
             self._sources.add_work(number, words)
         elif not self._is_citation(words):
@@ -206,7 +269,7 @@ class _Reader:
     def _is_citation(self, words: str) -> bool:
         """Whether the text of a footnote without an address is a citation."""
         bare = words.strip(_AROUND_NOTE)
-        if same_as_before(words) is not None or bare.casefold() in self._sources.labels:
+        if short_forms(words) is not None or bare.casefold() in self._sources.labels:
             return True
         if bare.startswith("@") or self._by_short_form(words) or _REFERENCE.match(words):
             return True
@@ -215,10 +278,8 @@ class _Reader:
 
     def _by_short_form(self, words: str) -> int | None:
         """Return the source that a footnote such as "Ash, p. 12" names by its author."""
-        found = _SHORT_FORM.fullmatch(words.strip())
-        if not found:
-            return None
-        fitting = self._sources.by_authors(names_in(found["names"]), "")
+        names = names_with_page(words)
+        fitting = self._sources.by_authors(names, "") if names else []
         return fitting[0] if len(fitting) == 1 else None
 
     def _read_prose(self, text: str) -> str:
@@ -238,7 +299,10 @@ class _Reader:
         raw = found[0]
         match found.lastgroup:
             case "note":
-                return self._for_note(*self._notes[int(found["note"])])
+                label, words = self._notes[int(found["note"])]
+                marker = self._for_note(label, words)
+                self._by_note[label] = self._last
+                return marker
             case "opaque":
                 words = _PRIVATE.sub(" ", raw)
                 return f"[{self._sources.misunderstood(words, _OPAQUE)}]"
@@ -268,6 +332,15 @@ class _Reader:
                 return self._for_round(found)
             case "tagged" | "raised" | "caret" | "open":
                 return self._for_raised(found)
+            case "letters":
+                return self._for_raised_letters(unicodedata.normalize("NFKC", raw), raw)
+            case "template":
+                self._sources.name_only(raw, _TEMPLATE)
+                return raw
+            case "elsewhere":
+                return self._for_other_note(raw)
+            case "again":
+                return self._for_same(raw, raw)
             case "key":
                 return self._for_bare_key(found)
         return raw
@@ -277,7 +350,10 @@ class _Reader:
         target = read_target(words, self._files)
         if target.address:
             wanted = int(label) if is_number(label) else 0
-            return self._cite([self._sources.add(target, wanted)])
+            cited = self._sources.add(target, wanted)
+            if not label:
+                self._sources.add_work(cited, words)
+            return self._cite([cited])
         bare = words.strip(_AROUND_NOTE)
         marker = self._labelled(bare) or self._for_keys(bare) or self._marker(bare, words)
         if marker:
@@ -344,6 +420,9 @@ class _Reader:
         content = " ".join(found["bracket"].split())
         if content.startswith("^") and content[1:] in self._kept_notes:
             return raw
+        if self._has_plain_numbers and _NOTE_LABEL.fullmatch(content):
+            # Beside plain numbers, those with a word are not the numbers of sources.
+            return f"[{self._sources.misunderstood(raw, _NO_NOTE)}]"
         marker = self._labelled(content) or self._for_numbers(content)
         marker = marker or self._for_keys(content) or self._marker(content, raw)
         if marker:
@@ -358,7 +437,8 @@ class _Reader:
             return self._cite([number])
         if content.startswith("^") and " " not in content:
             return f"[{self._sources.misunderstood(raw, _NO_NOTE)}]"
-        if self._sources.may_be_label(content):
+        is_letter = len(content) == 1 and content.isalpha()
+        if self._sources.may_be_label(content) or (is_letter and _is_behind_end(found)):
             return f"[{self._sources.misunderstood(raw, _NO_ENTRY)}]"
         if raw.startswith("[[") and raw.endswith("]]"):
             # A link of a wiki.
@@ -447,11 +527,15 @@ class _Reader:
         before = found.string[max(0, found.start() - _AROUND) : found.start()]
         if self._takes_round and _ends_words(before) and self._knows_all(content):
             return self._for_numbers(content)
-        marker = self._marker(content, raw)
+        marker = self._marker(content, raw) or self._for_page(content, raw)
         if not marker and names_number(content):
             marker = self._for_numbers(content)
         if marker:
             return marker
+        is_letter = len(content) == 1 and content.isalpha()
+        behind = found.string[found.end() : found.end() + 1]
+        if is_letter and self._sources.may_be_label(content) and _ENDS_CLAUSE.match(behind):
+            return self._for_raised_letters(content, raw)
         if is_year_with_locator(content):
             number = self._by_text_before(before, content)
             if number is not None:
@@ -489,20 +573,55 @@ class _Reader:
         return self._for_files(content) or self._for_works(content, raw)
 
     def _for_same(self, content: str, raw: str) -> str:
-        """Return the citation for "ibid." or the like."""
-        names = same_as_before(content)
-        if names is None:
+        """Return the citation for "ibid.", "supra note 3" or the like."""
+        forms = short_forms(content)
+        if forms is None:
             return ""
-        if names:
-            fitting = self._sources.by_authors(names, "")
-            if len(fitting) == 1:
-                return self._cite(fitting)
-            if "cit" in content:
-                reason = _SEVERAL if fitting else _NO_ENTRY
-                return f"[{self._sources.misunderstood(raw, reason)}]"
-        if not self._last:
-            return f"[{self._sources.misunderstood(raw, _NOTHING_BEFORE)}]"
-        return self._cite(self._last)
+        numbers = list[int]()
+        for form in forms:
+            found = self._meant(form)
+            if isinstance(found, str):
+                found = (self._sources.misunderstood(raw, found),)
+            numbers += found
+            self._last = found
+        return self._cite(numbers)
+
+    def _meant(self, form: ShortForm) -> tuple[int, ...] | str:
+        """Return the sources that a short form means, or why it names none."""
+        fitting = self._sources.by_authors(form.names, "") if form.names else []
+        if form.note:
+            cited = self._by_note.get(form.note, ())
+            listed = self._sources.labels.get(form.note)
+            if not cited and listed is not None:
+                cited = (listed,)
+            if len(fitting) == 1 and (not cited or fitting[0] in cited):
+                return (fitting[0],)
+            return cited or _NO_NOTE
+        if len(fitting) == 1:
+            return (fitting[0],)
+        if form.is_work and form.names:
+            return _SEVERAL if fitting else _NO_ENTRY
+        return self._last or _NOTHING_BEFORE
+
+    def _for_other_note(self, raw: str) -> str:
+        """Return a reference to another note within a text, with the citation of its sources."""
+        forms = short_forms(raw)
+        found = self._meant(forms[0]) if forms else _NO_NOTE
+        if isinstance(found, str):
+            self._sources.name_only(raw, found)
+            return raw
+        return f"{raw} {self._cite(found)}"
+
+    def _for_page(self, content: str, raw: str) -> str:
+        """Return the citation for brackets with an author, perhaps a title, and a page."""
+        if not _PAGE_WORD.search(content):
+            return ""
+        number = self._by_short_form(content)
+        if number is not None:
+            return self._cite([number])
+        if self._sources.has_works and names_with_page(content) and content[:1].isupper():
+            self._sources.name_only(raw, self._no_entry)
+        return ""
 
     def _for_files(self, content: str) -> str:
         """Return the citation for brackets with names of files, each perhaps with a title before
@@ -564,8 +683,14 @@ class _Reader:
         bare = content.strip("[]() ")
         before = found.string[max(0, found.start() - _AROUND) : found.start()]
         behind = found.string[found.end() : found.end() + 4]
-        if bare.casefold() in self._sources.labels and bare.isalpha():
-            return self._cite([self._sources.labels[bare.casefold()]])
+        if _RAISED_NOTE.fullmatch(bare):
+            marker = self._for_raised_letters(bare, "")
+            if marker:
+                return marker
+            if found["tagged"] and _ENDS_STATEMENT.search(before):
+                # Without a sign, the letter would become a part of the word.
+                self._sources.name_only(raw, self._no_entry)
+                return f"^{bare}"
         read = numbers_of(bare)
         is_marker = read is not None and not is_power(before, behind)
         if is_marker and found["raised"] and not _may_follow(before):
@@ -581,6 +706,28 @@ class _Reader:
             return raw
         is_number = bare[:1].isdigit() and before[-1:].isalnum()
         return f"^{bare}" if is_number else content
+
+    def _for_raised_letters(self, letters: str, raw: str) -> str:
+        """Return the citation for raised letters; `raw` if they label no entry."""
+        labels = re.findall(r"[^\W\d_]|[†‡]", letters)
+        known = [label.casefold() in self._sources.labels for label in labels]
+        if not any(known):
+            if raw and self._sources.may_be_label(labels[0]):
+                self._sources.name_only(raw, self._no_entry)
+            return raw
+        numbers = list[int]()
+        for label in labels:
+            number = self._sources.labels.get(label.casefold())
+            if number is None:
+                number = self._sources.misunderstood(label, self._no_entry)
+            numbers.append(number)
+        return self._cite(numbers)
+
+
+def _is_behind_end(found: re.Match[str]) -> bool:
+    """Whether brackets are right behind the end of a clause or another marker, not within a
+    word."""
+    return found.string[found.start() - 1 : found.start()] in tuple('.,;!?]”"')
 
 
 def _may_follow(before: str) -> bool:
