@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from kit.openai_server import OpenAIServer, Received, Reply, openai_server, say
 from langgraph.store.memory import InMemoryStore
 
@@ -17,28 +18,27 @@ from deep_research.core.errors import DailyLimitReached, DeepResearchError, Repo
 from deep_research.core.settings import server_settings
 from deep_research.core.store.pages import Pages
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 REPORT = b"The light burns white [1].\n\n## Sources\n\n1. light.md\n"
 
 
-@pytest.fixture(autouse=True)
+@pytest_asyncio.fixture(autouse=True, scope="module", loop_scope="module")
 async def _ended() -> AsyncIterator[None]:
-    """End the processes of a test before its event loop is closed."""
+    """End the processes before the event loop of the module is closed: starting one takes two
+    seconds of CPU, so the tests share them."""
     yield
     await end_idle_checkers()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def stalled() -> set[str]:
     """Words of prompts that the verifier never answers."""
     return set()
 
 
-@pytest.fixture
-def verifier(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stalled: set[str]
-) -> Iterator[OpenAIServer]:
+@pytest.fixture(scope="module")
+def verifier(tmp_path_factory: pytest.TempPathFactory, stalled: set[str]) -> Iterator[OpenAIServer]:
     """The model of an operator with one document."""
 
     def reply(received: Received) -> Reply:
@@ -46,14 +46,15 @@ def verifier(
             return say("", ending="stall")
         return say("I cannot tell.")
 
-    (tmp_path / "light.md").write_text("The light burns red.", "utf-8")
+    folder = tmp_path_factory.mktemp("documents")
+    (folder / "light.md").write_text("The light burns red.", "utf-8")
     server_settings._operator.cache_clear()
-    with openai_server(reply) as server:
+    with openai_server(reply) as server, pytest.MonkeyPatch.context() as patch:
         for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("DEEP_RESEARCH_DOCS", str(tmp_path))
-        monkeypatch.setenv("DEEP_RESEARCH_DATA_DIR", str(tmp_path / "data"))
-        monkeypatch.setenv("DEEP_RESEARCH_USER_DAILY_TOKENS", "1")
+            patch.setenv(name, value)
+        patch.setenv("DEEP_RESEARCH_DOCS", str(folder))
+        patch.setenv("DEEP_RESEARCH_DATA_DIR", str(folder / "data"))
+        patch.setenv("DEEP_RESEARCH_USER_DAILY_TOKENS", "1")
         yield server
     server_settings._operator.cache_clear()
 
@@ -94,11 +95,9 @@ async def test_a_check_is_charged_to_its_user_and_errors_arrive_as_they_are(
 async def test_a_stopped_check_frees_its_process_and_a_killed_one_is_replaced(
     verifier: OpenAIServer, stalled: set[str]
 ) -> None:
-    # Those of other tests end on their own.
-    earlier = children()
     checks = checks_of("carol")
     report = await checks.read(REPORT, "report.md")
-    [child] = children() - earlier
+    [child] = children()
     stalled.add("burns white")
     for user, kills in (("carol", False), ("dave", True)):
         # What the stopped check has cost may be more than a user may spend.

@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 from kit.docs import Script, on_server
+from kit.forked import run_forked
 from kit.server import GRAPH, THREE_TASKS, Conversation, Server, said
 from langgraph_sdk.client import LangGraphClient
 
@@ -356,7 +357,8 @@ def test_a_script_of_the_docs_asks_the_server_and_prints_a_cited_report(
 ) -> None:
     assert "http://127.0.0.1:2024" in script.text
     here = script.text.replace("http://127.0.0.1:2024", server.url)
-    done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True)
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    done = run_forked([sys.executable, "-c", here], **streams)
     assert done.returncode == 0, done.stderr
     assert "1844. [1]" in done.stdout
 

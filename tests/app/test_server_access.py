@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from kit.mcp import over_http
-from kit.server import ALICE, BOB, GRAPH, USERS, Conversation, Server, said, until
+from kit.server import ALICE, BOB, GRAPH, PAUSE, USERS, Conversation, Server, said, until
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError, RateLimitError, UnprocessableEntityError
 
@@ -517,12 +517,8 @@ def report_of(text: str) -> dict[str, str]:
             " ".join(f"The light number {number} burns here [1]." for number in range(1_900)),
             marks=pytest.mark.slow,
         ),
-        pytest.param(
-            "\n".join(f"- The light number {number} burns [1], so." for number in range(900)),
-            marks=pytest.mark.slow,
-        ),
     ],
-    ids=["brackets", "one line", "list"],
+    ids=["brackets", "one line"],
 )
 async def test_others_are_answered_while_a_hostile_report_is_checked(
     web: httpx.AsyncClient, text: str
@@ -539,6 +535,7 @@ async def test_others_are_answered_while_a_hostile_report_is_checked(
             listed = await web.get("/research/runs", headers=bearer(BOB))
         assert listed.status_code == 200
         answered_meanwhile += 1
+        await asyncio.wait([checked], timeout=PAUSE)
     assert "event: checked" in await checked
     assert answered_meanwhile > 1
 

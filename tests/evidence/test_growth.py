@@ -68,8 +68,8 @@ LENGTH = 200
 """Length of the shortest text in which steps are counted, in characters."""
 SLACK = 2_000
 """Number of steps that may be added whatever the length."""
-LONG = 100_000
-"""Length of a text that takes minutes if the work on it grows quadratically, in characters."""
+LONG = 50_000
+"""Length of a text that takes half a minute if the work on it grows quadratically, in characters."""
 
 
 def _marked(text: str) -> object:
@@ -182,7 +182,7 @@ def test_no_mix_of_signs_takes_more_steps_than_in_proportion(parts: tuple[str, s
     ],
 )
 @pytest.mark.fault("57")
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(30)
 def test_no_long_text_takes_long(repeated: str) -> None:
     # Steps within patterns are not counted: where they grow quadratically, the timeout ends it.
     text = long_text(("# a", repeated, "<"), LONG)
@@ -193,7 +193,7 @@ def test_no_long_text_takes_long(repeated: str) -> None:
 @pytest.mark.slow
 @given(hostile_texts())
 @settings(max_examples=1)
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(300)
 def test_no_mix_of_signs_takes_long(parts: tuple[str, str, str]) -> None:
     text = long_text(parts, LONG)
     for work in QUICK:

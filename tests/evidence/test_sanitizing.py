@@ -166,10 +166,10 @@ def external(document: bytes) -> set[str]:
     }
 
 
-# Each injection is in a report that no run has written; whole runs use a fifth of them.
+# Each injection is in a report that no run has written; whole runs use a tenth of them.
 FEW = [
     pytest.param(number, marks=pytest.mark.slow) if number % 20 else number
-    for number in range(0, len(INJECTIONS), 5)
+    for number in range(0, len(INJECTIONS), 10)
 ]
 
 

@@ -116,16 +116,16 @@ class Desk(NamedTuple):
         """Run commands, each with variables of its own, one after the other in processes that
         share their imports."""
         script = [sys.executable, "-c", FORKS, json.dumps(commands)]
-        done = subprocess.run(
+        done = run_forked(
             script,
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
             encoding="utf-8",
             timeout=SECONDS,
-            check=True,
         )
+        assert done.returncode == 0
         ended = list[Ended]()
         for number, code in enumerate(done.stdout.split()):
             out, err = (self.folder / f"{number}.{name}" for name in ("out", "err"))

@@ -26,6 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+_PRODUCT = "deep_research"
 _REQUEST_BYTES = 1_000_000
 _STREAMS = 3
 _SUBREAPER = 36
@@ -43,9 +44,9 @@ needed, or run in processes of their own."""
 class Forked(subprocess.Popen[Any]):
     """A Python script at work, as `subprocess.Popen` starts one.
 
-    The command begins with a script, or with the interpreter and `-m` or `-c`. Where a fork cannot
-    do what is asked, the interpreter is started: for `preexec_fn`, for a copy of the product on
-    `PYTHONPATH`, and on systems other than Linux.
+    The command begins with a script, or with the interpreter and `-m` or `-c`. For a copy of the
+    product on `PYTHONPATH`, the fork imports that, and shares the libraries only. Where a fork cannot
+    do what is asked, the interpreter is started: for `preexec_fn`, and on systems other than Linux.
     """
 
     def _execute_child(
@@ -71,7 +72,7 @@ class Forked(subprocess.Popen[Any]):
         """Ask for a fork, in place of the start of a program."""
         pipes = p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite
         popen: Any = super()
-        if preexec_fn is not None or sys.platform != "linux" or _has_another_product(env):
+        if preexec_fn is not None or sys.platform != "linux":
             asked = args, executable, preexec_fn, close_fds, pass_fds, cwd, env
             popen._execute_child(*asked, startupinfo, creationflags, shell, *pipes, *others)
             return
@@ -107,12 +108,6 @@ def run_forked(
             process.kill()
             raise
     return subprocess.CompletedProcess(command, process.returncode, out, err)
-
-
-def _has_another_product(environment: Mapping[str, str] | None) -> bool:
-    """Whether the script would import the product from a folder on `PYTHONPATH`."""
-    path = (os.environ if environment is None else environment).get("PYTHONPATH", "")
-    return any(Path(folder, "deep_research").exists() for folder in path.split(os.pathsep))
 
 
 class _Forker:
@@ -166,7 +161,7 @@ def _adopt_orphans(switch: int) -> None:
 def _import_product() -> None:
     """Import all modules of the product, and with them all libraries that a run may import; load
     what the first run of a process loads."""
-    package = importlib.import_module("deep_research")
+    package = importlib.import_module(_PRODUCT)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not module.name.startswith(_LEFT_OUT):
             importlib.import_module(module.name)
@@ -246,8 +241,10 @@ def _reopened(stream: Any) -> Any:
 def _run(command: Sequence[str]) -> None:
     """Run a script as the interpreter does."""
     sys.orig_argv = [sys.executable, *command]
-    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:0] = [folder for folder in folders if folder]
+    folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    sys.path[:0] = folders
+    if any(Path(folder, _PRODUCT).exists() for folder in folders):
+        _forget_product()
     sys.modules.pop("sitecustomize", None)
     with suppress(ModuleNotFoundError):
         importlib.import_module("sitecustomize")
@@ -263,6 +260,13 @@ def _run(command: Sequence[str]) -> None:
         case [script, *_]:
             sys.argv = list(command)
             runpy.run_path(script, run_name="__main__")
+
+
+def _forget_product() -> None:
+    """Let the product be imported anew, from another folder."""
+    for name in list(sys.modules):
+        if name == _PRODUCT or name.startswith(f"{_PRODUCT}."):
+            del sys.modules[name]
 
 
 def _run_to_exit(command: Sequence[str]) -> None:

@@ -42,7 +42,7 @@ THREE_TASKS = (
 )
 """A question whose plan has three tasks."""
 SECONDS = 300.0
-PAUSE = 0.02
+PAUSE = 0.05
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
 _MEASURED = re.compile(
     r"Slow graph load\.|took longer than expected|exceeded the expected startup time"

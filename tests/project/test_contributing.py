@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import pytest
 from kit.commands import COMMAND, SECONDS
 from kit.docs import ROOT
 from kit.engines import Answer, serving
+from kit.forked import run_forked
 from kit.server import WATCH, Server
 
 from deep_research.core.records.report import Draft
@@ -71,6 +72,15 @@ def test_the_engine_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     assert server.requests[0].target == "/search?q=tides&format=json"
 
 
+def output_of(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> str:
+    """Run a script, which has to succeed."""
+    ended = run_forked(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    assert ended.returncode == 0
+    return ended.stdout
+
+
 def with_node(folder: Path) -> Path:
     """A checkout in which the node that is shown stands between the report and its check; the
     folder to import from."""
@@ -107,7 +117,7 @@ def test_a_node_between_the_report_and_its_check_has_the_turn_between_theirs(
     paths = os.pathsep.join([str(with_node(tmp_path / "copy")), str(ROOT / "tests")])
     asked = [sys.executable, "-c", ASK, str(tmp_path / "runs" / "lab")]
     environment = {**os.environ, "PYTHONPATH": paths}
-    printed = subprocess.check_output(asked, cwd=tmp_path, env=environment, text=True)
+    printed = output_of(asked, tmp_path, environment)
     checked, unchecked, planned = json.loads(printed.splitlines()[-1])
     for packets in (checked, planned):
         report = max(
@@ -180,7 +190,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     environment = {**os.environ, "PYTHONPATH": paths, "DEEP_RESEARCH_DATA_DIR": str(server.data)}
 
     def command(*words: str) -> str:
-        return subprocess.check_output([COMMAND, *words], cwd=folder, env=environment, text=True)
+        return output_of([COMMAND, *words], folder, environment)
 
     thread = str(uuid.uuid4())
     options = ("--docs", "docs", "--model", "extractive", "--thread", thread)

@@ -9,6 +9,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from kit.forked import Forked
 from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
@@ -32,7 +33,10 @@ def printed(notebook: Any) -> list[list[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")
-def test_a_notebook_prints_what_is_kept_with_it(path: Path, tmp_path: Path) -> None:
+def test_a_notebook_prints_what_is_kept_with_it(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_client.launcher.Popen", Forked)
     kept, notebook = read(path), read(path)
     resources = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(

@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +28,7 @@ from kit.files import (
     refusal,
     show,
 )
+from kit.forked import Forked
 from kit.web import Exchange, Web, hostile_web
 from kit.wire import FACTS, PADDING, Wires, is_right, researched
 
@@ -144,7 +144,7 @@ async def test_scripts_that_never_end_are_stopped(
 async def test_scripts_get_a_limited_number_of_requests_and_bytes_and_the_page_is_read(
     web: Web, traces: Traces
 ) -> None:
-    many = "for (let n = 0; n < 1000; n++) fetch(`/n?${n}`).catch(() => 0);"
+    many = "for (let n = 0; n < 300; n++) fetch(`/n?${n}`).catch(() => 0);"
     web.requests.clear()
     web.publish("/n", "x" * 10_000, content_type="text/plain")
     web.publish("/many", page_with(show(web_pages.PARAGRAPH) + many))
@@ -190,7 +190,7 @@ async def test_a_process_that_is_killed_leaves_nothing_behind(web: Web, traces: 
         "asyncio.run(main())"
     )
     arguments = [sys.executable, "-c", program, web.netloc, web.url("/endless")]
-    process = subprocess.Popen(arguments, env={**os.environ, "DEEP_RESEARCH_BROWSER": BROWSER})
+    process = Forked(arguments, env={**os.environ, "DEEP_RESEARCH_BROWSER": BROWSER})
     await seen.wait()
     process.send_signal(signal.SIGKILL)
     process.wait()

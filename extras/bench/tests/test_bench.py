@@ -28,7 +28,7 @@ def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> Non
         "deep_research_bench",
         "index",
         "--documents",
-        "20",
+        "8",
         "--queries",
         "5",
     ]
@@ -50,7 +50,7 @@ def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_documents_and_questions(tmp_path: Path) -> None:
     for name, seed in (("a", 7), ("b", 7), ("c", 8)):
-        write_documents(tmp_path / name, 12, seed)
+        write_documents(tmp_path / name, 6, seed)
     texts = {
         name: [file.read_bytes() for file in sorted((tmp_path / name).rglob("*.*"))]
         for name in "abc"

@@ -27,7 +27,7 @@ def test_a_tenth_of_the_questions_is_answered_far_better_than_by_plain_search(
     given = [
         word for option, name in files for word in (option, str(shared_data / "multihop" / name))
     ]
-    ended = exam.run("closed-corpus", *given, "--out", "out", "--sample", "0.1")
+    ended = exam.run("closed-corpus", *given, "--out", "out", "--sample", "0.1", "--jobs", "1")
     assert ended.code == 0, ended.err
     figures: dict[str, Any] = json.loads((exam.out / "summary.json").read_text("utf-8"))
     ours, plain = figures["run"], figures["baseline"]
