@@ -124,7 +124,7 @@ class ResearchState:
     """Findings by task id."""
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     """Sources by key: web address or file URI."""
-    excluded: Mapping[str, Exclusion] = field(default_factory=dict)
+    excluded: Annotated[dict[str, Exclusion], delta(latest, dict)] = field(default_factory=dict)
     """Sources that the user has excluded, by key."""
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
     """Cost of each model or tool call."""

@@ -9,9 +9,11 @@ of a finished report again, and heartbeats and the last packet of a stream.
 Public modules:
 
 - `cli`: the command line; each command calls the function that implements it. Start here.
-- `commands`: the commands that research: `ask`, `resume` and `demo`, which `_research` carries out.
+- `commands`: the commands that research or write: `ask`, `resume`, `edit`, `exclude` and `demo`,
+  which `_research` carries out.
 - `embed`: the graphs, `build_graph` and `research`.
 - `runs`: starts, resumes and reads the stored runs of a folder.
+- `versions`: reads a version of a report, or puts one back.
 - `stream`: the packets of a run.
 - `as_tool`: research as a tool of a LangChain agent.
 - `check_file`: checks reports from elsewhere.

@@ -17,8 +17,7 @@ from ..core.store.location import thread_id
 from ..core.store.pages import OWNER, Pages
 from ..core.store.versions import keep_finished
 from ..core.writing.report import reader_of
-from ..core.writing.versions import document_of, find_version, reverted
-from ..core.writing.versions import read_version as stored_version
+from ..core.writing.versions import document_of, find_version, reverted, stored_version
 from ..state import ResearchState
 from ._loops import hand_over, wait_for
 from .embed import Answer, ResearchGraph, thread_config

@@ -6,6 +6,7 @@ Public modules:
   its store (of texts). Start here.
 - `location`: which file or database it is, for whoever only asks it something, without LangGraph.
 - `pages`: the texts, notes and attached files of a thread, and who is told of changes.
+- `versions`: the stored texts of a thread's finished reports.
 
 With a lease (`_lease`), only one run at a time writes to a thread.
 """

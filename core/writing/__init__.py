@@ -10,6 +10,10 @@ Public modules; read `write` first for the draft, then `examination` for its che
 - `basis`: what a report is written from, as models read it
 - `examination`: checks a draft against its sources, and has it corrected
 - `report`: streams and delivers a report, and makes its audit
+- `versions`: the versions of a thread's report
+- `blocks`: a report as numbered blocks
+- `report_edit`: what a model hands in to change blocks
+- `edits`: applies such changes, and finds what they lose
 - `notes`: what the reader is told below a report: what is missing, and what went wrong
 - `language`: decides the language of the report, and has other sections rewritten
 - `forms`: the base of forms, and having models fill them in

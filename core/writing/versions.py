@@ -128,7 +128,7 @@ def find_version(state: ResearchState, number: int, *, is_answer: bool = False) 
     raise UnknownVersion(f"The thread has no {kind} {number}: {known}.")
 
 
-async def read_version(state: ResearchState, version: Version, pages: Pages) -> FinishedReport:
+async def stored_version(state: ResearchState, version: Version, pages: Pages) -> FinishedReport:
     """Return the report of a version; raises `UnknownVersion` if its text is not stored."""
     finished = None
     if version.content:

@@ -100,6 +100,7 @@ def test_programs_read_a_run_as_json(library: Desk) -> None:
             "contradictions",
             "research",
             "audit",
+            "excluded",
             "claims",
             "verdicts",
             "versions",

@@ -89,10 +89,13 @@ async def test_a_page_is_fetched_only_once_in_a_thread(wires: Wires) -> None:
             wire.engine.on(name, Answer([found(wire.web.url("/light"), "Light", "About it.")]))
         state = await wire.ask()
         assert wire.web.asked("/light") == 1
+        first = len(wire.requests())
+        assert all_faults(wire.requests()) == []
         wire.script["orchestrator"] = [hand_out("light"), END]
         state = await wire.ask("And when was that?")
         assert wire.web.asked("/light") == 1
-        assert all_faults(wire.requests()) == []
+        # A follow-up may also change the report, so its clarifier has further tools.
+        assert all_faults(wire.requests()[first:]) == []
         read = [
             tool_results(request)[1]["results"][0]["text"] for request in wire.requests("finding")
         ]

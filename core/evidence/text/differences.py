@@ -26,7 +26,7 @@ _ALIKE = 0.4
 """Minimum share of common words from which on two blocks are two versions of one block."""
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A piece of a block."""
 
     change: Change
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
 class BlockDifference(NamedTuple):
     """A block of either text, or of both."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     """Its words in order; of a changed block, those of both texts."""
 
     @property
@@ -58,7 +58,7 @@ def text_differences(before: str, after: str) -> list[BlockDifference]:
     for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if kind == "equal":
             for block in old[old_start:old_end]:
-                differences.append(BlockDifference((Piece("same", block),)))
+                differences.append(BlockDifference((TextPiece("same", block),)))
         else:
             differences += _changed(old[old_start:old_end], new[new_start:new_end])
     return differences
@@ -94,14 +94,14 @@ def _changed(old: Sequence[str], new: Sequence[str]) -> list[BlockDifference]:
                 partner = index
                 break
         if partner is None:
-            differences.append(BlockDifference((Piece("removed", block),)))
+            differences.append(BlockDifference((TextPiece("removed", block),)))
             continue
         for added in new[position:partner]:
-            differences.append(BlockDifference((Piece("added", added),)))
+            differences.append(BlockDifference((TextPiece("added", added),)))
         differences.append(BlockDifference(_word_pieces(block, new[partner])))
         position = partner + 1
     for added in new[position:]:
-        differences.append(BlockDifference((Piece("added", added),)))
+        differences.append(BlockDifference((TextPiece("added", added),)))
     return differences
 
 
@@ -116,11 +116,11 @@ def _share(old: Counter[str], new: Counter[str]) -> float:
     return 2 * (old & new).total() / words if words else 0.0
 
 
-def _word_pieces(before: str, after: str) -> tuple[Piece, ...]:
+def _word_pieces(before: str, after: str) -> tuple[TextPiece, ...]:
     """Return the pieces of two versions of a block."""
     old = _WORD.findall(before)
     new = _WORD.findall(after)
-    pieces = list[Piece]()
+    pieces = list[TextPiece]()
     removed = ""
     added = ""
     for kind, old_start, old_end, new_start, new_end in SequenceMatcher(
@@ -130,7 +130,7 @@ def _word_pieces(before: str, after: str) -> tuple[Piece, ...]:
         is_gap = bool(removed or added) and old_end < len(old) and not words.strip()
         if kind == "equal" and not is_gap:
             pieces += _pieces(removed, added)
-            pieces.append(Piece("same", words))
+            pieces.append(TextPiece("same", words))
             removed, added = "", ""
         else:
             # A space between two changes belongs to both, so that a new phrase is read as one.
@@ -139,11 +139,11 @@ def _word_pieces(before: str, after: str) -> tuple[Piece, ...]:
     return (*pieces, *_pieces(removed, added))
 
 
-def _pieces(removed: str, added: str) -> list[Piece]:
+def _pieces(removed: str, added: str) -> list[TextPiece]:
     """Return the pieces of one change."""
-    pieces = list[Piece]()
+    pieces = list[TextPiece]()
     if removed:
-        pieces.append(Piece("removed", removed))
+        pieces.append(TextPiece("removed", removed))
     if added:
-        pieces.append(Piece("added", added))
+        pieces.append(TextPiece("added", added))
     return pieces
