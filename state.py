@@ -143,6 +143,8 @@ class ResearchState:
     """Insights, gaps and contradictions, by key."""
     draft: Draft | None = None
     report: Report | None = None
+    kept: str = ""
+    """`Report.kept` of the thread's last report that is no quick answer."""
 
     @property
     def title(self) -> str:
@@ -217,6 +219,7 @@ class StateUpdate(TypedDict, total=False):
     memory: dict[str, Observation]
     draft: Draft | None
     report: Report | None
+    kept: str
 
 
 def channels_reset() -> StateUpdate:

@@ -40,6 +40,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     if has_no_calls_left or "max_tokens" in run.stop_reason or "max_usd" in run.stop_reason:
         limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
         context = context.model_copy(update={"limits": limits})
+    kept = state.kept
     was_checked = context.verify != "off"
     if was_checked:
         turn.announce("verify")
@@ -59,6 +60,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
                 run.language_code,
                 _calculations(turn),
                 asked=Conversation(state.messages).texts_of_user,
+                kept=await _kept_before(turn),
             )
             examined = await examination.examine()
             notices += examination.notices
@@ -79,6 +81,10 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         report = await asyncio.to_thread(
             audited_report, turn.state, examined, texts, filler.failures
         )
+        verdicts = await asyncio.to_thread(examination.kept_verdicts)
+        if verdicts:
+            kept = await turn.pages.keep(verdicts)
+    report = report.model_copy(update={"kept": kept})
     report = with_house_words(report, draft, labels(run.language_code))
     turn.apply(report=report)
     delivery = turn.delivery
@@ -87,7 +93,16 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     await finished.record(turn.state)
     await EarlierPages(turn.pages, context).record(state.sources.values())
     messages = await asyncio.to_thread(delivery.report_messages)
+    if not run.is_quick:
+        update["kept"] = kept
     return {**update, "messages": messages, "report": report}
+
+
+async def _kept_before(turn: Turn) -> str:
+    """Return the stored verdicts of the thread's last report; empty if there are none."""
+    if not turn.state.kept:
+        return ""
+    return await turn.pages.text(turn.state.kept) or ""
 
 
 def _citable(draft: Draft, turn: Turn) -> list[str]:

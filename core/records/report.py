@@ -312,6 +312,10 @@ class Report(CitingText):
     house_words: tuple[str, ...] = ()
     """The parts of its text that are the publisher's own words, as they stand there: foreword and
     afterword of the draft."""
+    kept: str = ""
+    """SHA-256 (hex) of verdicts with all that they rest on, in the store, with which the thread's
+    next check starts: its own, or earlier ones if no model that can be trusted judged it; empty if
+    there are none."""
 
     @property
     def checked_text(self) -> str:

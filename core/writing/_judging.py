@@ -170,7 +170,8 @@ class Evidence:
         self.calculations = tuple(calculations)
         self.asked = tuple(asked)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
-        self._sources = sources
+        self.sources = sources
+        """The sources by key."""
         self.numbers = dict[str, int]()
         """Source numbers by key."""
         for number, key in keys.items():
@@ -237,7 +238,7 @@ class Evidence:
         for key, number in self.numbers.items():
             if key not in wanted:
                 continue
-            source = self._sources[key]
+            source = self.sources[key]
             entry: dict[str, Any] = {"source": number, "title": source.title}
             if source.date:
                 entry["date"] = source.date
@@ -290,15 +291,15 @@ class Evidence:
 
         A report may state these facts about the research without a citation.
         """
-        dates = [self._sources[key].date for key in self.numbers if key in self._sources]
+        dates = [self.sources[key].date for key in self.numbers if key in self.sources]
         return " ".join([f"{len(dates)} sources:", *dates])
 
     def known(self, keys: Iterable[str]) -> dict[str, Known]:
         """Return the texts, titles and dates of these sources, by key."""
         known = dict[str, Known]()
         for key in keys:
-            if key in self._texts and key in self._sources:
-                source = self._sources[key]
+            if key in self._texts and key in self.sources:
+                source = self.sources[key]
                 known[key] = Known(self._texts[key], f"{source.title} {source.date}")
         return known
 

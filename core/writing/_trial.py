@@ -14,6 +14,7 @@ from ..evidence.checking.units import ReportUnit
 from ..models.abilities import grade_of_judge, remember_grade
 from ..records.report import JudgeGrade
 from ..records.sources import text_hash
+from ..settings.context import Context
 from ._judging import JudgedUnit, StatedVerdict, ask_verdicts
 from .forms import Filler
 
@@ -89,6 +90,14 @@ REASONING_TRIAL = (
 """A total from the request, a change from two cells, and advice with a true and a false premise."""
 
 
+async def known_grade(context: Context) -> JudgeGrade | None:
+    """Return how far the verifier's model can be trusted, as its trial has shown or as it is set;
+    None before its trial."""
+    if context.trust_verifier:
+        return "reasoning"
+    return await grade_of_judge("verifier", context)
+
+
 async def judge_grade(filler: Filler) -> JudgeGrade:
     """Return how far the verifier's model can be trusted, by a trial call.
 
@@ -96,9 +105,7 @@ async def judge_grade(filler: Filler) -> JudgeGrade:
     does not answer has not passed; with the setting `trust_verifier` there is no trial.
     """
     context = filler.context
-    if context.trust_verifier:
-        return "reasoning"
-    known = await grade_of_judge("verifier", context)
+    known = await known_grade(context)
     if known is not None:
         return known
     units = list[dict[str, Any]]()

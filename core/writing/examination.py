@@ -57,7 +57,8 @@ from ._judging import (
     key_of,
     proved,
 )
-from ._trial import judge_grade
+from ._kept import Decided, Unchanged, kept_verdicts, read_kept
+from ._trial import judge_grade, known_grade
 from .forms import Filler, Form
 
 _SENTENCES_PER_CALL = 40
@@ -336,18 +337,21 @@ class Examination:
         language_code: str,
         calculations: Sequence[str] = (),
         asked: Sequence[str] = (),
+        kept: str = "",
     ) -> None:
         """Prepare the examination of a report.
 
         `texts` are the stored texts of the sources that it cites or may cite, and `sources` all
         sources, by key; `language_code` (ISO 639-1) is empty if unknown; `calculations` by the
         researchers have one line each; `asked` are the user's own messages, oldest first, whose
-        figures the report may use.
+        figures the report may use; `kept` are the verdicts of the thread's last report as they were
+        stored (`kept_verdicts`).
         """
         self._verifier = Verifier(texts)
         self._filler = filler
         self._context = filler.context
         self._language_code = language_code
+        self._kept = kept
         self._text = report.text
         cited = report.keys
         others = {sources[key].number: key for key in texts if key not in cited.values()}
@@ -374,11 +378,12 @@ class Examination:
         self._rewrites_left = limits.max_rewrites
 
     async def examine(self) -> Examined:
-        """Judge every unit.
+        """Judge every unit, except where nothing has changed that a kept verdict rests on.
 
         With `verify="repair"`, have wrong ones corrected and judge those again.
         """
         draft = await asyncio.to_thread(self._units)
+        await self._take_kept(draft)
         if self._context.verify == "repair" and not is_extractive("writer", self._context):
             await self._judge(draft, self._calls_for_draft)
             for number in range(_ROUNDS):
@@ -398,6 +403,64 @@ class Examination:
             if judgement and judgement.verdict == "contradicted" and judgement.words:
                 contradicted[unit.start] = _said_instead(unit, judgement)
         return Examined(self._text, self._sources, claims, verdicts, self._grade, contradicted)
+
+    def kept_verdicts(self) -> str:
+        """Return the verdicts on the examined report with all that they rest on, as JSON, for the
+        next check of the thread; empty if no model that can be trusted was asked.
+        """
+        if self._grade in (None, "unsound"):
+            return ""
+        units = self._units()
+        judged = dict(self._judged)
+        # The model would have been asked a second time on these, had there been calls left.
+        for key in self._doubtful(units):
+            if key not in self._asked_twice:
+                del judged[key]
+        wrong = set[UnitKey]()
+        for unit in units:
+            if self._is_known_wrong(unit):
+                wrong.add(key_of(unit))
+        decided = Decided(judged, wrong, self._asked_twice, self._sent_to_writer)
+        judge_name = profile_of("verifier", self._context).at_server
+        kept = kept_verdicts(judge_name, self._grade, units, decided, self._evidence)
+        return kept.model_dump_json(exclude_defaults=True)
+
+    async def _take_kept(self, units: Sequence[ReportUnit]) -> None:
+        """Take the kept verdicts on units where nothing has changed that they rest on.
+
+        Code proves them again, with each other as premises; one that comes out differently is not
+        taken, nor what rests on it. None are taken from another model.
+        """
+        if not self._kept or is_extractive("verifier", self._context):
+            return
+        kept = await asyncio.to_thread(read_kept, self._kept)
+        if kept is None or kept.judge != profile_of("verifier", self._context).at_server:
+            return
+        grade = await known_grade(self._context)
+        if kept.grade != grade:
+            return
+        self._grade = grade
+        unchanged = await asyncio.to_thread(Unchanged, kept, units, self._evidence)
+        changed = set[UnitKey]()
+        is_proved = False
+        while not is_proved:
+            taken = unchanged.judgements(changed)
+            self._judged = {key: judgement.unproved for key, judgement in taken.items()}
+            self._asked_twice = {key for key in taken if taken[key].was_asked_twice}
+            # Twice, as when they were judged: then all that are proved are premises.
+            await self._prove(units)
+            await self._prove(units)
+            is_proved = True
+            for key, judgement in taken.items():
+                if self._judged[key].verdict != judgement.verdict:
+                    changed.add(key)
+                    is_proved = False
+        if not taken:
+            self._grade = None
+            return
+        self._filler.failures += self.notices
+        # The writer has tried in vain to correct these.
+        self._sent_to_writer.update(key for key in taken if taken[key].was_sent_to_writer)
 
     def _drop_surplus_citations(self) -> None:
         """Take citations away whose source has no word of the statement, where the judge quotes

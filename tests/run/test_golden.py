@@ -87,6 +87,9 @@ HIDDEN = (
 """Patterns and their replacements. Ids of fences, calls and learnings and the version of the code
 differ between runs, paths and hashes are long, and the size of requests changes with the wording of
 prompts."""
+OF_ADDRESSES = ("kept",)
+"""Fields and channels that are left out: hashes of texts with the addresses of sources, which
+differ between runs."""
 TIMES = re.compile(r'"(\w*seconds|\w*tokens)": (?:[\d.]+|\{[^}]*\})'), r'"\1": "…"'
 """Also hidden in runs over real sockets."""
 Hidden = tuple[re.Pattern[str], str]
@@ -120,7 +123,7 @@ def plain(value: Any) -> Any:
         return {
             name: plain(part)
             for name in sorted(type(value).model_fields)
-            if (part := getattr(value, name))
+            if name not in OF_ADDRESSES and (part := getattr(value, name))
         }
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
@@ -218,7 +221,9 @@ class Frozen:
         heard = [packet for packet in self.heard if not isinstance(packet, OverallStop)]
         differs = [line for line in ndiff(lines_of(heard), lines_of(streamed)) if line[0] in "+-"]
         channels = {
-            channel.name: plain(getattr(state, channel.name)) for channel in fields(ResearchState)
+            channel.name: plain(getattr(state, channel.name))
+            for channel in fields(ResearchState)
+            if channel.name not in OF_ADDRESSES
         }
         # Its keys are random, and the order must not depend on the size of requests.
         spending = channels["spending"].values()
