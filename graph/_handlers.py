@@ -28,6 +28,7 @@ from ..core.records.research import Action, Task
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.report import Delivery, unchecked, with_house_words
+from ..core.writing.versions import keep_version
 from ..nodes.researcher.write_finding import keep_excerpts
 from ..nodes.step_turn import close_step, emit_end
 from ..state import BranchUpdate, ResearcherState, ResearchState, StateUpdate, StepState
@@ -114,14 +115,20 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
     )
     report = await asyncio.to_thread(unchecked, draft)
     report = with_house_words(report, draft, labels(run.language_code))
+    if state.base:
+        # The next check starts with the verdicts of the last one that did not fail.
+        report = report.model_copy(update={"kept": state.base.kept})
     state = replace(state, run=run, report=report)
-    delivery = Delivery(
-        state, settings_of(get_runtime(Context)), Pages.of_node(get_store(), run.id)
-    )
+    context = settings_of(get_runtime(Context))
+    pages = Pages.of_node(get_store(), run.id)
+    delivery = Delivery(state, context, pages)
     Emitter.of_node(run.id).emit(*delivery.end_packets(was_checked=True))
     progress = state.progress.model_copy(update={"turn": state.progress.turn + 1})
     messages = await asyncio.to_thread(delivery.report_messages)
-    update = StateUpdate(messages=messages, run=run, report=report, progress=progress)
+    versions = await keep_version(state, pages, context.clock.now())
+    update = StateUpdate(
+        messages=messages, run=run, report=report, progress=progress, versions=versions
+    )
     return Command(update=update, goto=END)
 
 

@@ -76,8 +76,9 @@ class KeptJudgement(Record):
     """Whether any new text that it would be compared with could change it, as nothing was found."""
     premises: tuple[int, ...] = ()
     """Indexes of the units that it rests on."""
-    statements: tuple[int, ...] = ()
-    """Indexes of the statements from which it may conclude, if it is not proved by premises."""
+    sections: tuple[int, ...] = ()
+    """Indexes of the sections from whose statements it may conclude; none if it is proved by
+    premises, or needs none."""
     rests_on_messages: bool = False
     """Whether it may rest on the user's messages."""
 
@@ -127,6 +128,9 @@ class KeptVerdicts(Record):
     """All sources with which units were compared."""
     units: tuple[KeptUnit, ...]
     """The units of the checked report, each once."""
+    sections: tuple[tuple[int, ...], ...]
+    """For each section of the report, the indexes of the units that state something and are not
+    known to be wrong."""
 
 
 class Unchanged:
@@ -149,6 +153,11 @@ class Unchanged:
             if source == now:
                 self._equal_sources.add(source.key)
         self._has_messages = set(_hashes(evidence.asked)).issuperset(kept.messages)
+        self._whole_sections = set[int]()
+        """Indexes of the sections of which no statement is gone or cites a changed source."""
+        for number, statements in enumerate(kept.sections):
+            if all(self._has_words(kept.units[index]) for index in statements):
+                self._whole_sections.add(number)
         self._same = set[int]()
         """Indexes of the units of which nothing has changed, except perhaps their premises."""
         for index, unit in enumerate(kept.units):
@@ -187,9 +196,8 @@ class Unchanged:
         judgement = unit.judgement
         if judgement is None:
             return True
-        for index in judgement.statements:
-            if not self._has_words(self._kept.units[index]):
-                return False
+        if not self._whole_sections.issuperset(judgement.sections):
+            return False
         if judgement.rests_on_messages and not self._has_messages:
             return False
         if not judgement.is_open:
@@ -197,8 +205,8 @@ class Unchanged:
         compared = set(judgement.sources)
         if judgement.is_absence:
             compared.update(self._evidence.numbers)
-        for place in self._places[unit.key]:
-            compared.update(self._evidence.keys_for(place, is_second_look=True))
+        for same_unit in self._places[unit.key]:
+            compared.update(self._evidence.keys_for(same_unit, is_second_look=True))
         return self._equal_sources.issuperset(compared)
 
 
@@ -253,6 +261,7 @@ def kept_verdicts(
         messages=tuple(_hashes(evidence.asked)),
         sources=tuple(_kept_source(key, evidence) for key in evidence.numbers),
         units=tuple(kept),
+        sections=tuple(tuple(sorted(statements)) for statements in trail.sections.statements),
     )
 
 
@@ -276,7 +285,7 @@ def _kept_judgement(key: UnitKey, basis: _Basis | None, decided: Decided) -> Kep
         sources=tuple(basis.sources),
         is_open=basis.is_open,
         premises=tuple(sorted(basis.premises)),
-        statements=tuple(sorted(basis.statements)),
+        sections=tuple(sorted(basis.sections)),
         rests_on_messages=basis.rests_on_messages,
     )
 
@@ -333,7 +342,7 @@ class _Basis(NamedTuple):
     sources: Sequence[str]
     is_open: bool
     premises: Collection[int]
-    statements: Collection[int]
+    sections: Collection[int]
     rests_on_messages: bool
 
 
@@ -344,7 +353,7 @@ class _Trail:
         self._units = [same[0] for same in _by_key(units).values()]
         self._judged = decided.judged
         self._evidence = evidence
-        self._sections = _Sections(units, decided.wrong)
+        self.sections = _Sections(units, decided.wrong)
         self._stating = defaultdict[float, set[int]](set)
         """Indexes of the units that state or calculate a number, by its value."""
         for index, unit in enumerate(self._units):
@@ -370,7 +379,7 @@ class _Trail:
         is_refuted = judgement.verdict == "contradicted"
         is_open = is_negative or judgement.is_absence or (is_refuted and not has_proof)
         premises = set[int]()
-        statements = set[int]()
+        sections = set[int]()
         rests_on_messages = False
         for calculation in judgement.calculations:
             for given in calculation.inputs:
@@ -383,15 +392,15 @@ class _Trail:
         if not unit.is_cited and not is_negative:
             premises |= self._behind_figures(unit, judgement)
         if not has_proof and not is_negative:
-            for place in places:
-                if place.kind in _STATEMENTS:
-                    statements |= self._sections.around(place)
+            for same_unit in places:
+                if same_unit.kind in _STATEMENTS:
+                    sections |= self.sections.around(same_unit)
                     rests_on_messages = True
         return _Basis(
             sources=list(dict.fromkeys([*unit.sources, *judgement.sources])),
             is_open=is_open,
             premises=premises - {index},
-            statements=statements - {index},
+            sections=sections,
             rests_on_messages=rests_on_messages,
         )
 
@@ -420,37 +429,33 @@ class _Trail:
 
 
 class _Sections:
-    """The statements of a report from which a unit may conclude where nothing names its premises.
-
-    These are the statements of its section, or of the whole report if its section cites nothing, as
-    a summary.
-    """
+    """The sections of a report; a unit may conclude from the statements of its own section, or from
+    those of the whole report if its section cites nothing, as a summary."""
 
     def __init__(self, units: Sequence[ReportUnit], wrong: Collection[UnitKey]) -> None:
-        """From units that are `wrong` nothing follows."""
+        """`wrong` are units from which nothing follows."""
         indexes = {key: index for index, key in enumerate(_by_key(units))}
-        sections = list[list[ReportUnit]]([[]])
+        self.statements = list[set[int]]([set()])
+        """For each section, the indexes of the units from which others may conclude."""
+        self._by_start = dict[int, int]()
+        """The section of each unit, by the unit's offset."""
+        self._with_citations = set[int]()
         for unit in units:
             if unit.kind == "heading":
-                sections.append([])
-            sections[-1].append(unit)
-        of_section = list[set[int]]()
-        for section in sections:
-            statements = set[int]()
-            for unit in section:
-                if unit.kind in _STATEMENTS and key_of(unit) not in wrong:
-                    statements.add(indexes[key_of(unit)])
-            of_section.append(statements)
-        of_report = set[int]().union(*of_section)
-        self._by_start = dict[int, set[int]]()
-        for section, statements in zip(sections, of_section, strict=True):
-            is_cited = any(unit.sources for unit in section)
-            for unit in section:
-                self._by_start[unit.start] = statements if is_cited else of_report
+                self.statements.append(set())
+            number = len(self.statements) - 1
+            self._by_start[unit.start] = number
+            if unit.sources:
+                self._with_citations.add(number)
+            if unit.kind in _STATEMENTS and key_of(unit) not in wrong:
+                self.statements[-1].add(indexes[key_of(unit)])
 
     def around(self, unit: ReportUnit) -> set[int]:
-        """Return the indexes of the statements from which a unit may conclude."""
-        return self._by_start[unit.start]
+        """Return the sections from which a unit may conclude."""
+        number = self._by_start[unit.start]
+        if number in self._with_citations:
+            return {number}
+        return set(range(len(self.statements)))
 
 
 def _values(text: str) -> set[float]:

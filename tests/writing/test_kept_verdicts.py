@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from hypothesis import given
@@ -24,6 +25,7 @@ from deep_research.core.records.report import CitingText
 from deep_research.core.records.sources import text_hash
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
+from deep_research.core.writing._trial import QUOTATIONS_TRIAL, REASONING_TRIAL
 from deep_research.core.writing.examination import Examination, Examined
 from deep_research.core.writing.forms import Filler
 
@@ -104,6 +106,21 @@ def answer(messages: list[Any], _: Any) -> Any:
     )
 
 
+def tried(messages: list[Any], settings: Any) -> Any:
+    """The same, of a judge that passes its trial."""
+    units, passages = units_shown(messages[-1].text)
+    trial = [*QUOTATIONS_TRIAL, *REASONING_TRIAL]
+    if units[0]["says"] != trial[0].says:
+        return answer(messages, settings)
+    verdicts = list[Said]()
+    for number, statement in enumerate(trial, 1):
+        calculations = [statement.calculation] if statement.calculation else []
+        words = "\n".join(passages.values())
+        verdict = said(statement.verdicts[0], words, *calculations)
+        verdicts.append({"unit": number, **verdict})
+    return calls(call("judge_units", verdicts=verdicts))
+
+
 def verdict_on(says: str) -> Said:
     if says in VERDICTS:
         return VERDICTS[says]
@@ -138,11 +155,15 @@ class Thread(NamedTuple):
     titles: Mapping[str, str] = dict.fromkeys(TEXTS, "A page")
     calculations: Sequence[str] = ()
 
-    def check(self, kept: str = "", model: str = "scripted", **settings: Any) -> Checked:
-        return asyncio.run(self._checked(kept, model, settings))
+    def check(
+        self, kept: str = "", model: str = "scripted", judge: Any = answer, **settings: Any
+    ) -> Checked:
+        verifier = ScriptedChatModel(replies={"": judge}, profile=PROFILE, model_name=model)
+        return asyncio.run(self._checked(kept, verifier, settings))
 
-    async def _checked(self, kept: str, model: str, settings: dict[str, Any]) -> Checked:
-        verifier = ScriptedChatModel(replies={"": answer}, profile=PROFILE, model_name=model)
+    async def _checked(
+        self, kept: str, verifier: ScriptedChatModel, settings: dict[str, Any]
+    ) -> Checked:
         writer = ScriptedChatModel(
             replies={"": lambda *_: calls(call("rewrite_sentences", sentences=[]))}, profile=PROFILE
         )
@@ -212,6 +233,27 @@ def test_another_judge_judges_all() -> None:
     assert thread.check(first.kept, model="another").units_asked == first.units_asked
 
 
+def test_no_verdict_is_taken_before_the_judge_is_tried_or_after_it_failed(tmp_path: Path) -> None:
+    thread = Thread(report(*ALL))
+    first = thread.check()
+    tried = thread.check(first.kept, trust_verifier=False, data_dir=tmp_path)
+    assert tried.examined.grade == "unsound"
+    assert tried.units_asked.isdisjoint(first.units_asked)
+    assert {verdict.decided_by for verdict in tried.examined.verdicts} == {"", "quotation"}
+    assert tried.kept == ""
+    again = thread.check(first.kept, trust_verifier=False, data_dir=tmp_path)
+    assert (again.asked, again.examined) == ([], tried.examined)
+
+
+def test_a_judge_that_passed_its_trial_is_neither_tried_nor_asked_again(tmp_path: Path) -> None:
+    settings: Any = {"trust_verifier": False, "data_dir": tmp_path, "judge": tried}
+    thread = Thread(report(*ALL))
+    first = thread.check(**settings)
+    assert (first.examined.grade, len(first.asked)) == ("reasoning", 2)
+    second = thread.check(first.kept, **settings)
+    assert (second.asked, second.examined) == ([], first.examined)
+
+
 def test_a_new_row_and_a_new_column_leave_the_other_cells_alone() -> None:
     text = "| Year | Tonnes |\n| --- | --- |\n| 1911 | 340 [1] |\n| 1912 | 341 [1] |"
     kept = Thread(text).check().kept
@@ -258,6 +300,15 @@ def test_a_conclusion_without_a_proof_is_judged_again_if_a_statement_is_gone() -
     }
     removed = Thread(report(*all_of_them[1:])).check(kept)
     assert "So the mill should be kept." in removed.units_asked
+
+
+def test_a_conclusion_rests_on_its_section_and_a_summary_on_the_whole_report() -> None:
+    summary, own = "Hence both are worth a visit.", "So the mill should be kept."
+    mill, bridge = STATEMENTS[0].text, STATEMENTS[2].text
+    text = f"# Both\n\n{summary}\n\n## Mill\n\n{mill}\n\n{own}\n\n## Bridge\n\n{bridge}"
+    kept = Thread(text).check().kept
+    assert Thread(text.replace(bridge, "")).check(kept).units_asked == {summary}
+    assert Thread(text.replace(mill, "")).check(kept).units_asked == {summary, own}
 
 
 def test_what_rests_on_a_message_is_judged_again_without_it() -> None:
