@@ -361,6 +361,64 @@ def test_a_run_of_the_command_line_goes_on_in_the_page(reader: Reader, desk: Wir
         assert FACTS["light"] in page.locator(".report article").inner_text()
 
 
+def test_versions_are_compared_and_put_back(reader: Reader, barriers_of: Barriers) -> None:
+    with reader.page() as page:
+        ask(page)
+        page.locator(".report article").wait_for()
+        assert page.locator(".versions").count() == 0
+        reply(page, FURTHER, "Ask")
+        page.locator(".report article").nth(1).wait_for()
+        assert page.locator(".versions").count() == 1
+        page.locator("summary", has_text="2 versions of this report").click()
+        rows = page.locator(".versions li")
+        assert [row.locator("strong").inner_text() for row in rows.all()] == [
+            "Version 2",
+            "Version 1",
+        ]
+        assert "The latest" in rows.nth(0).inner_text()
+        assert "First report" in rows.nth(1).inner_text()
+        rows.nth(1).get_by_role("button", name="Changes").click()
+        changes = rows.nth(1).locator(".difference")
+        changes.locator("ins").first.wait_for()
+        added = changes.locator("ins").all_inner_texts()
+        assert FACTS["harbour"] in " ".join(added) and changes.locator("del").count() == 0
+        rows.nth(1).get_by_role("button", name="Changes").click()
+        assert changes.locator("ins").count() == 0
+        rows.nth(1).get_by_role("button", name="Back to version 1").click()
+        third = page.locator(".exchange").nth(2)
+        third.locator(".report article").get_by_text(FACTS["keeper"]).wait_for()
+        assert third.locator("h1").inner_text() == "Back to version 1"
+        page.locator("summary", has_text="3 versions of this report").click()
+        assert "Back to version 1" in rows.first.inner_text()
+        rows.nth(1).get_by_role("button", name="Changes").click()
+        removed = rows.nth(1).locator("del")
+        removed.first.wait_for()
+        assert FACTS["harbour"] in " ".join(removed.all_inner_texts())
+        found = list[Any]()
+        for width in (1500, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                found += barriers_of(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert found == []
+        page.set_viewport_size({"width": 1500, "height": 900})
+        third.locator("button.cite").first.click()
+        page.locator("aside.quote:popover-open").get_by_role("button", name="Show it").click()
+        assert page.locator("#source mark").first.inner_text() == FACTS["light"].rstrip(".")
+        page.locator("#source").get_by_role("button", name="Close").click()
+        # After a reload all three reports are there, and the next question refers to the last.
+        page.reload()
+        page.locator(".report article").nth(2).wait_for()
+        questions = [QUESTION, FURTHER, "Back to version 1"]
+        assert page.locator("h1.question").all_inner_texts() == questions
+        texts = page.locator(".report article").all_inner_texts()
+        assert texts[0] == texts[2] != texts[1]
+        reply(page, MORE, "Ask")
+        page.locator(".report article").nth(3).wait_for()
+        page.locator("summary", has_text="4 versions of this report").wait_for()
+
+
 def test_runs_are_searched_renamed_and_deleted_unless_it_is_undone(
     reader: Reader, desk: WireDesk
 ) -> None:

@@ -13,7 +13,7 @@ const BAR = 56, STEERING = 15_000;
 const SOON = 500, LATER = 10_000;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
-  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], open_gaps: [], checked: "", depth: "standard", changed: "" };
+  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], open_gaps: [], checked: "", depth: "standard", changed: "", versions: [] };
 
 // The server's offer once it has arrived, and the current thread; null on other views.
 export const page = { offer: null, thread: null };
@@ -100,7 +100,7 @@ async function mountReport(exchange) {
 // Draws a finished question for the last time.
 function settle(exchange) {
   const section = sectionOf(exchange);
-  section?.querySelector(".next")?.remove();
+  for (const name of [".next", ".versions"]) section?.querySelector(name)?.remove();
   if (section?.querySelector("[data-mounted]")) section.dataset.keep = "";
 }
 

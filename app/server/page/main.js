@@ -10,6 +10,7 @@ import { missingView, nameOfRun, runList, undoView } from "./runs.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
 import { lineField, planOf } from "./thread.js";
+import { differenceView } from "./versions.js";
 
 const UNDO_SECONDS = 10;
 const list = { runs: [], current: "", renamed: "", deleted: null, search: "", isLoaded: false, typing: 0, leaving: 0 };
@@ -195,6 +196,12 @@ const clicked = {
   "copy-table": (control) => copy(control, tableText(control)),
   sort: sortTable,
   print: () => print(),
+  revert: ({ value }) => server.revert(page.thread.id, Number(value)),
+  async compare(control) {
+    const shown = control.closest("li").querySelector(".difference"), isOpen = shown.childNodes.length > 0;
+    shown.replaceChildren(...(isOpen ? [] : differenceView(await server.ask(`/research/runs/${page.thread.id}/differences?${control.value}`))));
+    control.setAttribute("aria-expanded", String(!isOpen));
+  },
   example: (control) => fillIn("question", control.textContent),
   suggest: (control) => fillIn("words", control.textContent),
   "start-rename"(control) {

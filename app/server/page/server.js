@@ -38,6 +38,7 @@ async function answer(path, { method = "GET", body, signal, keepalive } = {}) {
 export const ask = async (path, options) => (await answer(path, options)).json();
 export const text = async (path) => (await answer(path)).text();
 export const rename = (thread, label) => ask(`/research/runs/${thread}`, { method: "PATCH", body: { label } });
+export const revert = (thread, version) => ask(`/research/runs/${thread}/revert`, { method: "POST", body: { version } });
 // The request is sent even if the user is leaving the page.
 export const remove = (thread) => answer(`/research/runs/${thread}`, { method: "DELETE", keepalive: true });
 

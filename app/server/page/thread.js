@@ -3,6 +3,7 @@
 import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
 import { markdown } from "./markdown.js";
+import { revertWords, versionList } from "./versions.js";
 
 const LONG_QUESTION = 130;
 const PLAIN = /^\W*(?:\d+[.)]\s*)?(summary|related passages|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
@@ -157,12 +158,13 @@ function byline({ run }) {
 const titleOf = ({ run, question }) => run.title && !question.replace(/\s+/g, " ").startsWith(run.title.replace(/…$/, "")) && h("h2", { class: "title", dir: "auto" }, run.title);
 
 function reportPart(exchange, formats) {
-  const { run } = exchange;
+  const { run, isLatest } = exchange;
   return h("div", { class: "report-part", "data-part": "report", "data-key": "finished" },
     titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, byline(exchange)),
       h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report as Markdown" }), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
+    isLatest && versionList(run),
     h("div", { class: "report", "data-keep": true, "data-key": "report", "data-of": run.question_id }, h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
 }
 
@@ -177,7 +179,7 @@ export function exchangeView(exchange, offer) {
   const { run, story, slice, isLatest } = exchange;
   const { question, attached, before, during, isEdited } = partsOf(slice, run.plan);
   const stage = isLatest ? stageOf(exchange) : run.has_report ? "report" : "end";
-  exchange.question = question || run.question;
+  exchange.question = question || revertWords(run) || run.question;
   const asked = run.status === "waiting" && !("plan" in run.waiting) ? run.waiting.question : "";
   const isSaid = before.some((part) => part.text === asked);
   const pending = exchange.sent.filter((words) => !during.some((part) => part.text === words));
