@@ -13,6 +13,7 @@ Public modules:
 - `embed`: the graphs, `build_graph` and `research`.
 - `runs`: starts, resumes and reads the stored runs of a folder.
 - `stream`: the packets of a run.
+- `versions`: the versions of a thread's report, for apps.
 - `as_tool`: research as a tool of a LangChain agent.
 - `check_file`: checks reports from elsewhere.
 - `output`: stored runs as text and JSON.

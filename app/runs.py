@@ -49,7 +49,7 @@ from ..core.writing.versions import (
     document_of,
     find_version,
     latest_version,
-    read_version,
+    read_stored_version,
     thread_versions,
 )
 from ..state import ResearchState
@@ -439,7 +439,7 @@ class RunBook(NamedTuple):
     async def with_version(self, stored: StoredRun, version: Version) -> StoredRun:
         """Return a run as it was with one of its versions or answers; raises `UnknownVersion`."""
         pages = Pages(self.database.store, stored.thread)
-        finished = await read_version(stored.state, version, pages)
+        finished = await read_stored_version(stored.state, version, pages)
         if stored.state.report and version.question_id == stored.state.run.id:
             return stored._replace(shown=finished)
         return stored.at(finished, reader_of(self._address, stored.thread))
@@ -452,7 +452,7 @@ class RunBook(NamedTuple):
         texts = list[FinishedReport]()
         for number in (before, after):
             version = find_version(stored.state, number)
-            texts.append(await read_version(stored.state, version, pages))
+            texts.append(await read_stored_version(stored.state, version, pages))
         return await asyncio.to_thread(differences_of, *texts)
 
     async def revert(self, stored: StoredRun, number: int) -> Version:

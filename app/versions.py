@@ -14,8 +14,12 @@ from ..core.store.database import lease_for
 from ..core.store.location import thread_id
 from ..core.store.pages import OWNER, Pages
 from ..core.writing.report import reader_of
-from ..core.writing.versions import document_of, find_version, reverted
-from ..core.writing.versions import read_version as stored_version
+from ..core.writing.versions import (
+    document_of,
+    find_version,
+    read_stored_version,
+    reverted,
+)
 from ..state import ResearchState
 from ._loops import hand_over, wait_for
 from .embed import Answer, ResearchGraph, thread_config
@@ -44,7 +48,7 @@ async def aread_version(
         snapshot = await graph.aget_state(thread_config(thread))
         state = _state(thread, snapshot.values)
         version = find_version(state, number, is_answer=is_answer)
-        finished = await stored_version(state, version, _pages(graph, thread))
+        finished = await read_stored_version(state, version, _pages(graph, thread))
         return Answer(document_of(finished), finished.report, tuple(finished.cited))
 
     return await _at_home(graph, thread, read())
@@ -84,7 +88,7 @@ async def arevert_thread(
             version = find_version(state, number)
             if version.question_id == state.run.id:
                 raise RevertRefused(f"Version {number} of the run {thread!r} is the current one.")
-            finished = await stored_version(state, version, _pages(graph, thread))
+            finished = await read_stored_version(state, version, _pages(graph, thread))
             owner = (snapshot.metadata or {}).get(OWNER)
             if owner:
                 # On a server, the latest checkpoint says whose thread it is.

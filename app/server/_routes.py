@@ -45,9 +45,8 @@ from ...core.writing.basis import source_texts
 from ...core.writing.notes import open_points
 from ...core.writing.versions import version_of_question
 from ...state import ResearchState
-from .._versions import differences_data
 from ..exports.formats import FORMATS, export_formats
-from ..output import versions_data
+from ..output import differences_data, versions_data
 from ..runs import RunBook, StoredRun
 from ..words import GRAPHS, EvidenceShown
 from ._bodies import sent_json

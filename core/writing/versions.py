@@ -127,7 +127,9 @@ def find_version(state: ResearchState, number: int, *, is_answer: bool = False) 
     raise UnknownVersion(f"The thread has no {kind} {number}: {known}.")
 
 
-async def read_version(state: ResearchState, version: Version, pages: Pages) -> FinishedReport:
+async def read_stored_version(
+    state: ResearchState, version: Version, pages: Pages
+) -> FinishedReport:
     """Return the report of a version; raises `UnknownVersion` if its text is not stored."""
     finished = None
     if version.content:

@@ -29,7 +29,7 @@ _MOST_WORDS = 4_000
 square."""
 
 
-class Piece(NamedTuple):
+class WordPiece(NamedTuple):
     """A piece of a block."""
 
     change: Change
@@ -39,7 +39,7 @@ class Piece(NamedTuple):
 class BlockDifference(NamedTuple):
     """A block of either text, or of both."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[WordPiece, ...]
     """Its words in order; of a changed block, those of both texts."""
 
     @property
@@ -61,7 +61,7 @@ def text_differences(before: str, after: str) -> list[BlockDifference]:
     for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if kind == "equal":
             for block in old[old_start:old_end]:
-                differences.append(BlockDifference((Piece("same", block),)))
+                differences.append(BlockDifference((WordPiece("same", block),)))
         else:
             differences += _changed(old[old_start:old_end], new[new_start:new_end])
     return differences
@@ -97,14 +97,14 @@ def _changed(old: Sequence[str], new: Sequence[str]) -> list[BlockDifference]:
                 partner = index
                 break
         if partner is None:
-            differences.append(BlockDifference((Piece("removed", block),)))
+            differences.append(BlockDifference((WordPiece("removed", block),)))
             continue
         for added in new[position:partner]:
-            differences.append(BlockDifference((Piece("added", added),)))
+            differences.append(BlockDifference((WordPiece("added", added),)))
         differences.append(BlockDifference(_word_pieces(block, new[partner])))
         position = partner + 1
     for added in new[position:]:
-        differences.append(BlockDifference((Piece("added", added),)))
+        differences.append(BlockDifference((WordPiece("added", added),)))
     return differences
 
 
@@ -119,7 +119,7 @@ def _share(old: Counter[str], new: Counter[str]) -> float:
     return 2 * (old & new).total() / words if words else 0.0
 
 
-def _word_pieces(before: str, after: str) -> tuple[Piece, ...]:
+def _word_pieces(before: str, after: str) -> tuple[WordPiece, ...]:
     """Return the pieces of two versions of a block; a space alone is no difference."""
     old = list(_WORD.finditer(before))
     new = list(_WORD.finditer(after))
@@ -127,23 +127,23 @@ def _word_pieces(before: str, after: str) -> tuple[Piece, ...]:
         return tuple(_pieces(before, after))
     old_words = [found[1] for found in old]
     new_words = [found[1] for found in new]
-    pieces = list[Piece]()
+    pieces = list[WordPiece]()
     matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
     for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         added = "".join(found[0] for found in new[new_start:new_end])
         if kind == "equal":
-            pieces.append(Piece("same", added))
+            pieces.append(WordPiece("same", added))
         else:
             removed = "".join(found[0] for found in old[old_start:old_end])
             pieces += _pieces(removed, added)
     return tuple(pieces)
 
 
-def _pieces(removed: str, added: str) -> list[Piece]:
+def _pieces(removed: str, added: str) -> list[WordPiece]:
     """Return the pieces of one change."""
-    pieces = list[Piece]()
+    pieces = list[WordPiece]()
     if removed:
-        pieces.append(Piece("removed", removed))
+        pieces.append(WordPiece("removed", removed))
     if added:
-        pieces.append(Piece("added", added))
+        pieces.append(WordPiece("added", added))
     return pieces
