@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import json
 import shlex
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -467,14 +468,13 @@ class RunBook(NamedTuple):
         graph = self.graph(stored.strategy)
         config = thread_config(stored.thread)
         config["configurable"]["checkpoint_ns"] = ""
-        begins = list[CheckpointTuple]()
+        begins = list[list[CheckpointTuple]]()
         # A version that was put back is an update of the state.
         for source in ("input", "update"):
-            async for begun in self.database.saver.alist(config, filter={"source": source}):
-                begins.append(begun)
-        begins.sort(key=lambda begun: begun.checkpoint["ts"], reverse=True)
+            found = self.database.saver.alist(config, filter={"source": source})
+            begins.append([begun async for begun in found])
         ended = dict[str, StoredRun]()
-        for begun in begins:
+        for begun in heapq.merge(*begins, key=_time_of, reverse=True):
             # The checkpoint before the beginning of a question contains the final state of the
             # previous question.
             if not begun.parent_config:
@@ -588,6 +588,10 @@ class RunBook(NamedTuple):
 
     def _context(self, choices: Mapping[str, Any]) -> Context:
         return Context.read({**choices, "data_dir": self.data_dir})
+
+
+def _time_of(checkpoint: CheckpointTuple) -> str:
+    return checkpoint.checkpoint["ts"]
 
 
 def has_runs(data_dir: Path) -> bool:

@@ -43,7 +43,7 @@ from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import source_texts
 from ...core.writing.notes import open_points
-from ...core.writing.versions import version_of_question
+from ...core.writing.versions import UnknownVersion, version_of_question
 from ...state import ResearchState
 from ..exports.formats import FORMATS, export_formats
 from ..output import differences_data, versions_data
@@ -240,6 +240,8 @@ async def export_run(request: Request) -> Response:
         stored = await _run_at_version(request)
         stored.finished_report()
         content = await asyncio.to_thread(export_format.write, stored, evidence)
+    except UnknownVersion as error:
+        raise HTTPException(404, str(error)) from error
     except UserMistake as error:
         raise HTTPException(409, str(error)) from error
     file = f"report-{stored.thread[:8]}{export_format.suffixes[0]}"
@@ -275,6 +277,8 @@ async def revert_run(request: Request) -> Response:
         raise HTTPException(422, 'Send {"version": NUMBER}, the number of a version.')
     try:
         new = await opened_books[-1].revert(stored, number)
+    except UnknownVersion as error:
+        raise HTTPException(404, str(error)) from error
     except (UserMistake, ThreadBusy) as error:
         raise HTTPException(409, str(error)) from error
     return JSONResponse({"version": new.number})

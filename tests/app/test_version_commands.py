@@ -87,6 +87,8 @@ def test_each_version_is_exported_in_each_format(asked: Desk) -> None:
         return (asked.folder / name).read_bytes()
 
     # The latest report, and not the short answer about it.
+    said = "This is version 2; the short answer after it: --answer 1\n"
+    assert asked.call("export", "light").err == said
     assert exported("default.md") == exported("two.md", "--version", "2")
     assert KEEPER in exported("default.md").decode()
     for number, question, other in (("1", QUESTION, KEEPER), ("2", KEEPER, QUESTION)):
