@@ -142,7 +142,8 @@ class StoredRun(NamedTuple):
     version: str = ""
     """Version of the stored state; empty if unknown."""
     shown: FinishedReport | None = None
-    """The report of the version that `state` is reduced to; None: whatever the state has."""
+    """The version or answer with which the run is exported, with all that is printed with it; None:
+    the report in `state`."""
 
     @property
     def is_planned(self) -> bool:
