@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .app.check_file import SourceDocument, check_report
     from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research
     from .app.stream import apackets, areplay_thread, packets, replay_thread
+    from .app.versions import aread_version, arevert_thread, read_version, revert_thread
     from .core import errors
     from .core.library.library import Library
     from .core.settings.context import Context, Settings
@@ -30,15 +31,19 @@ __all__ = [
     "Settings",
     "SourceDocument",
     "apackets",
+    "aread_version",
     "areplay_thread",
     "aresearch",
+    "arevert_thread",
     "build_graph",
     "check_report",
     "deep_research_tool",
     "errors",
     "packets",
+    "read_version",
     "replay_thread",
     "research",
+    "revert_thread",
     "thread_id",
 ]
 
@@ -51,14 +56,18 @@ _MODULES = {
     "Settings": "core.settings.context",
     "SourceDocument": "app.check_file",
     "apackets": "app.stream",
+    "aread_version": "app.versions",
     "aresearch": "app.embed",
     "areplay_thread": "app.stream",
+    "arevert_thread": "app.versions",
     "build_graph": "app.embed",
     "check_report": "app.check_file",
     "deep_research_tool": "app.as_tool",
     "packets": "app.stream",
+    "read_version": "app.versions",
     "replay_thread": "app.stream",
     "research": "app.embed",
+    "revert_thread": "app.versions",
     "thread_id": "core.store.location",
 }
 

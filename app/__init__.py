@@ -15,6 +15,7 @@ Public modules:
 - `runs`: starts, resumes and reads the stored runs of a folder.
 - `versions`: reads a version of a report, or puts one back.
 - `stream`: the packets of a run.
+- `versions`: the versions of a thread's report, for apps.
 - `as_tool`: research as a tool of a LangChain agent.
 - `check_file`: checks reports from elsewhere.
 - `output`: stored runs as text and JSON.

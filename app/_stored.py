@@ -19,6 +19,7 @@ from ..core.events.packets import AnyPacket
 from ..core.records.sources import Source
 from ..core.store.location import OVERVIEW_NOTE, thread_id
 from ..core.store.pages import Pages
+from ..core.writing.versions import latest_version
 from ._endings import exit_code_of, reports_errors, run_interruptibly
 from ._overview import ListedRun
 from ._progress import PacketLines
@@ -267,6 +268,21 @@ async def _read_for_export(
     whether its source texts are unchanged since this was checked."""
     async with open_stored_run(name) as (book, stored):
         number = version if answer is None else answer
+        if number is None:
+            _say_what_follows(stored)
         stored = await book.at_version(stored, number, is_answer=answer is not None)
         report = stored.state.report
         return stored, report is None or not faults_of(report, await book.texts(stored, report))
+
+
+def _say_what_follows(stored: StoredRun) -> None:
+    """Say what of a thread came after the latest version of its report, which is exported by
+    default."""
+    latest = latest_version(stored.state)
+    if latest is None or latest.question_id == stored.state.run.id:
+        return
+    words = "the question after it has no report yet."
+    last = stored.versions[-1]
+    if last.question_id == stored.state.run.id:
+        words = f"the short answer after it: --answer {last.number}"
+    say(f"This is version {latest.number}; {words}")

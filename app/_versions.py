@@ -17,7 +17,7 @@ from ._endings import reports_errors, run_interruptibly
 from ._settings import RunName
 from ._stored import keep_overview, open_stored_run
 from ._terminal import print_output, say, supports_styles
-from .output import run_json, version_line
+from .output import differences_data, run_json, version_line
 from .words import DONE, Format, counted
 
 _STYLES: dict[Change, dict[str, Any]] = {
@@ -84,11 +84,6 @@ def revert_run(thread: str, number: int, data_dir: Path | None) -> int:
     new_number = run_interruptibly(revert())
     say(f"Version {new_number} has the text of version {number}: {name.command('show')}")
     return DONE
-
-
-def differences_data(differences: Sequence[BlockDifference]) -> list[list[dict[str, str]]]:
-    """Return differences as data: for each block, its pieces with `change` and `text`."""
-    return [[piece._asdict() for piece in block.pieces] for block in differences]
 
 
 def _difference_text(differences: Sequence[BlockDifference], *, is_styled: bool) -> str:

@@ -12,6 +12,7 @@ from urllib.request import url2pathname
 from ..core.dialogue.conversation import clean_nested, safe_text
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
+from ..core.evidence.text.differences import BlockDifference
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit, Version, VersionKind
 from ..core.records.research import Finding, Run, Spent, dollars, total
@@ -218,6 +219,11 @@ def versions_data(state: ResearchState) -> list[dict[str, Any]]:
             fields["restores"] = restored_number(state, version)
         data.append(fields)
     return data
+
+
+def differences_data(differences: Sequence[BlockDifference]) -> list[list[dict[str, str]]]:
+    """Return differences as data: for each block, its pieces with `change` and `text`."""
+    return [[piece._asdict() for piece in block.pieces] for block in differences]
 
 
 def end_line(stored: StoredRun) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import json
 import shlex
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -53,7 +54,7 @@ from ..core.writing.versions import (
     document_of,
     find_version,
     latest_version,
-    stored_version,
+    read_stored_version,
     thread_versions,
 )
 from ..state import ResearchState
@@ -147,7 +148,8 @@ class StoredRun(NamedTuple):
     version: str = ""
     """Version of the stored state; empty if unknown."""
     shown: FinishedReport | None = None
-    """The report of the version that `state` is reduced to; None: whatever the state has."""
+    """The version or answer with which the run is exported, with all that is printed with it; None:
+    the report in `state`."""
 
     @property
     def is_planned(self) -> bool:
@@ -474,7 +476,7 @@ class RunBook(NamedTuple):
     async def with_version(self, stored: StoredRun, version: Version) -> StoredRun:
         """Return a run as it was with one of its versions or answers; raises `UnknownVersion`."""
         pages = Pages(self.database.store, stored.thread)
-        finished = await stored_version(stored.state, version, pages)
+        finished = await read_stored_version(stored.state, version, pages)
         if stored.state.report and version.question_id == stored.state.run.id:
             return stored._replace(shown=finished)
         return stored.at(finished, reader_of(self._address, stored.thread))
@@ -487,7 +489,7 @@ class RunBook(NamedTuple):
         texts = list[FinishedReport]()
         for number in (before, after):
             version = find_version(stored.state, number)
-            texts.append(await stored_version(stored.state, version, pages))
+            texts.append(await read_stored_version(stored.state, version, pages))
         return await asyncio.to_thread(differences_of, *texts)
 
     async def revert(self, stored: StoredRun, number: int) -> Version:
@@ -502,14 +504,13 @@ class RunBook(NamedTuple):
         graph = self.graph(stored.strategy)
         config = thread_config(stored.thread)
         config["configurable"]["checkpoint_ns"] = ""
-        begins = list[CheckpointTuple]()
+        begins = list[list[CheckpointTuple]]()
         # A version that was put back is an update of the state.
         for source in ("input", "update"):
-            async for begun in self.database.saver.alist(config, filter={"source": source}):
-                begins.append(begun)
-        begins.sort(key=lambda begun: begun.checkpoint["ts"], reverse=True)
+            found = self.database.saver.alist(config, filter={"source": source})
+            begins.append([begun async for begun in found])
         ended = dict[str, StoredRun]()
-        for begun in begins:
+        for begun in heapq.merge(*begins, key=_time_of, reverse=True):
             # The checkpoint before the beginning of a question contains the final state of the
             # previous question.
             if not begun.parent_config:
@@ -671,6 +672,10 @@ class RunBook(NamedTuple):
 
     def _context(self, choices: Mapping[str, Any]) -> Context:
         return Context.read({**choices, "data_dir": self.data_dir})
+
+
+def _time_of(checkpoint: CheckpointTuple) -> str:
+    return checkpoint.checkpoint["ts"]
 
 
 def has_runs(data_dir: Path) -> bool:

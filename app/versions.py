@@ -17,7 +17,12 @@ from ..core.store.location import thread_id
 from ..core.store.pages import OWNER, Pages
 from ..core.store.versions import keep_finished
 from ..core.writing.report import reader_of
-from ..core.writing.versions import document_of, find_version, reverted, stored_version
+from ..core.writing.versions import (
+    document_of,
+    find_version,
+    read_stored_version,
+    reverted,
+)
 from ..state import ResearchState
 from ._loops import hand_over, wait_for
 from .embed import Answer, ResearchGraph, thread_config
@@ -46,7 +51,7 @@ async def aread_version(
         snapshot = await graph.aget_state(thread_config(thread))
         state = _state(thread, snapshot.values)
         version = find_version(state, number, is_answer=is_answer)
-        finished = await stored_version(state, version, _pages(graph, thread))
+        finished = await read_stored_version(state, version, _pages(graph, thread))
         return Answer(document_of(finished), finished.report, tuple(finished.cited))
 
     return await _at_home(graph, thread, read())
@@ -87,10 +92,19 @@ async def arevert_thread(
             if version.question_id == state.run.id:
                 raise RevertRefused(f"Version {number} of the run {thread!r} is the current one.")
             pages = _pages(graph, thread)
-            finished = await stored_version(state, version, pages)
-            report = await asyncio.to_thread(report_without, state.excluded, finished.report)
+            finished = await read_stored_version(state, version, pages)
+            excluded = state.excluded
+            report = await asyncio.to_thread(report_without, excluded, finished.report)
             if report != finished.report:
-                finished = finished.model_copy(update={"report": report})
+                kept = tuple(source for source in finished.sources if source.key not in excluded)
+                disputes = tuple(
+                    dispute
+                    for dispute in finished.contradictions
+                    if excluded.keys().isdisjoint(dispute.sources)
+                )
+                finished = finished.model_copy(
+                    update={"report": report, "sources": kept, "contradictions": disputes}
+                )
                 content = await keep_finished(pages, finished)
                 version = version.model_copy(update={"content": content})
             owner = (snapshot.metadata or {}).get(OWNER)

@@ -43,11 +43,10 @@ from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import source_texts
 from ...core.writing.notes import ReportNotes
-from ...core.writing.versions import version_of_question
+from ...core.writing.versions import UnknownVersion, version_of_question
 from ...state import ResearchState
-from .._versions import differences_data
 from ..exports.formats import FORMATS, export_formats
-from ..output import versions_data
+from ..output import differences_data, versions_data
 from ..runs import RunBook, StoredRun
 from ..words import GRAPHS, EvidenceShown
 from ._bodies import sent_json
@@ -241,6 +240,8 @@ async def export_run(request: Request) -> Response:
         stored = await _run_at_version(request)
         stored.finished_report()
         content = await asyncio.to_thread(export_format.write, stored, evidence)
+    except UnknownVersion as error:
+        raise HTTPException(404, str(error)) from error
     except UserMistake as error:
         raise HTTPException(409, str(error)) from error
     file = f"report-{stored.thread[:8]}{export_format.suffixes[0]}"
@@ -276,6 +277,8 @@ async def revert_run(request: Request) -> Response:
         raise HTTPException(422, 'Send {"version": NUMBER}, the number of a version.')
     try:
         new = await opened_books[-1].revert(stored, number)
+    except UnknownVersion as error:
+        raise HTTPException(404, str(error)) from error
     except (UserMistake, ThreadBusy) as error:
         raise HTTPException(409, str(error)) from error
     return JSONResponse({"version": new.number})

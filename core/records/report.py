@@ -313,7 +313,8 @@ class Report(CitingText):
     """The report of one question."""
 
     title: str = ""
-    """Its title if the check corrected that; else empty, and the plan's title stands."""
+    """Its title if the check corrected that, or an earlier version was put back; else empty, and
+    the plan's title stands."""
     is_title_marked: bool = False
     """Whether the title is marked as not verified."""
     claims: tuple[ClaimCheck, ...] = ()

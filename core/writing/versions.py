@@ -128,8 +128,13 @@ def find_version(state: ResearchState, number: int, *, is_answer: bool = False) 
     raise UnknownVersion(f"The thread has no {kind} {number}: {known}.")
 
 
-async def stored_version(state: ResearchState, version: Version, pages: Pages) -> FinishedReport:
-    """Return the report of a version; raises `UnknownVersion` if its text is not stored."""
+async def read_stored_version(
+    state: ResearchState, version: Version, pages: Pages
+) -> FinishedReport:
+    """Return the report of a version; raises `UnknownVersion` if its text is not stored.
+
+    A note names the cited sources that the user has excluded since.
+    """
     finished = None
     if version.content:
         finished = await read_finished(pages, version.content)
@@ -141,7 +146,16 @@ async def stored_version(state: ResearchState, version: Version, pages: Pages) -
             f"The text of {version.name} is not stored: only the current report is kept, because "
             "the app has no lasting store (argument `store`)."
         )
-    return finished
+    excluded = list[str]()
+    for source in finished.cited:
+        if source.key in state.excluded:
+            exclusion = state.excluded[source.key]
+            because = f": {exclusion.because}" if exclusion.because else ""
+            note = f"Excluded by the user since: {source.shown_title} ({source.number}){because}"
+            excluded.append(f"{note.rstrip('.')}.")
+    if not excluded:
+        return finished
+    return finished.model_copy(update={"notes": (*finished.notes, *excluded)})
 
 
 async def keep_version(state: ResearchState, pages: Pages, now: datetime) -> dict[str, Version]:

@@ -46,3 +46,17 @@ def test_an_unknown_source_is_an_error_that_lists_the_sources(finished: Desk) ->
     assert wrong.code == 2 and "'77'" in wrong.err and "1: Skerry Light" in wrong.err
     none = finished.call("include", "light", "1")
     assert none.code == 2 and "No source of the run 'light' is excluded." in none.err
+
+
+def test_an_earlier_version_names_the_exclusion_and_is_put_back_without_the_source(
+    finished: Desk,
+) -> None:
+    finished.call("exclude", "light", "lighthouse.md", "--because", "out of date")
+    first = finished.call("show", "light", "--version", "1").out
+    assert "1844" in first
+    assert "Excluded by the user since: Skerry Light" in first
+    assert finished.call("revert", "light", "1").code == 0
+    assert not any(location.endswith("lighthouse.md") for location in cited(finished))
+    assert (
+        "lit for the first time in 1844" not in finished.call("show", "light", "--version", "3").out
+    )

@@ -205,7 +205,7 @@ async def test_versions_of_a_report_are_compared_exported_and_put_back(
         assert (await web.get(f"{path}/export?{wrong}")).status_code == 422
     unknown = await web.get(f"{path}/export?answer=1")
     assert (unknown.status_code, unknown.json()["detail"]) == (
-        409,
+        404,
         "The thread has no answer 1: it has no answer.",
     )
     wrongs: list[Any] = [{}, {"version": "1"}, []]
@@ -213,6 +213,7 @@ async def test_versions_of_a_report_are_compared_exported_and_put_back(
         assert (await web.post(f"{path}/revert", json=wrong_body)).status_code == 422
     back = f"{path}/revert"
     assert (await web.post(back, json={"version": 2})).status_code == 409
+    assert (await web.post(back, json={"version": 5})).status_code == 404
     not_mine = await web.post(back, json={"version": 1}, headers={"X-Api-Key": BOB})
     assert not_mine.status_code == 404
 

@@ -9,15 +9,18 @@ import re
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kit.commands import SEQUENCES, Desk
 from kit.runs import QUESTION
+from langchain_core.messages import HumanMessage
 
-from deep_research.app.embed import thread_config
+from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.runs import RunBook
+from deep_research.core.settings.context import Context
 from deep_research.core.store.database import open_database
-from deep_research.core.store.location import RunsLocation, thread_id
+from deep_research.core.store.location import FILE_NAME, RunsLocation, thread_id
 from deep_research.core.store.pages import Pages
 
 KEEPER, HEIGHT = "Who kept the Skerry Light from 1901 to 1932?", "How tall is the Skerry Light?"
@@ -87,6 +90,8 @@ def test_each_version_is_exported_in_each_format(asked: Desk) -> None:
         return (asked.folder / name).read_bytes()
 
     # The latest report, and not the short answer about it.
+    said = "This is version 2; the short answer after it: --answer 1\n"
+    assert asked.call("export", "light").err == said
     assert exported("default.md") == exported("two.md", "--version", "2")
     assert KEEPER in exported("default.md").decode()
     for number, question, other in (("1", QUESTION, KEEPER), ("2", KEEPER, QUESTION)):
@@ -135,6 +140,23 @@ def test_a_version_is_put_back_and_used_from_then_on(desk: Desk) -> None:
     assert desk.call("ask", KEEPER, *OFFLINE, "--depth", "standard").code == 0
     assert shown_versions(desk)[-1] == f"version 4 further question  {KEEPER}"
     assert desk.call("export", "light", "--version", "3").out == first
+
+
+def test_while_a_question_has_no_report_the_latest_version_is_exported(desk: Desk) -> None:
+    second = desk.call("export", "light", "--version", "2").out
+    graph = build_graph(checkpointer=desk.data / FILE_NAME)
+    context = Context(models="extractive", docs=desk.docs, engines=(), clarify="assume")
+    stream: Any = graph.stream(
+        {"messages": [HumanMessage(HEIGHT)]}, thread_config("light"), context=context
+    )
+    # Stopped after the first node, as if killed there.
+    next(stream)
+    stream.close()
+    ended = desk.call("export", "light")
+    said = "This is version 2; the question after it has no report yet.\n"
+    assert (ended.code, ended.out, ended.err) == (0, second, said)
+    refused = desk.call("revert", "light", "1")
+    assert refused.code == 2 and "has not ended" in refused.err
 
 
 async def test_a_run_at_work_is_not_put_back(desk: Desk) -> None:

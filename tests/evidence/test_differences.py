@@ -35,11 +35,11 @@ def changes(before: str, after: str) -> list[str]:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("lit in 1844. [1]", "lit in 1846. [1]", ["lit in {-1844}{+1846}. [1]"]),
-        ("1844. [1]", "1844. [1, 2]", ["The Skerry Light was lit in 1844. {-[1]}{+[1, 2]}"]),
-        ("38 metres", "some 40 metres", ["It stands {-38}{+some 40} metres"]),
-        ("was lit in 1844", "first shone in 1844", ["{-was lit}{+first shone} in 1844"]),
-        ("| 1844 [1] |", "| 1846 [1] |", ["| Skerry | {-1844}{+1846} [1] |"]),
+        ("lit in 1844. [1]", "lit in 1846. [1]", ["lit in{- 1844}{+ 1846}. [1]"]),
+        ("1844. [1]", "1844. [1, 2]", ["The Skerry Light was lit in 1844.{- [1]}{+ [1, 2]}"]),
+        ("38 metres", "some 40 metres", ["It stands{- 38}{+ some 40} metres"]),
+        ("was lit in 1844", "first shone in 1844", ["Light{- was lit}{+ first shone} in 1844"]),
+        ("| 1844 [1] |", "| 1846 [1] |", ["| Skerry |{- 1844}{+ 1846} [1] |"]),
         ("- Ada Moran kept it. [3]\n", "", ["{-- Ada Moran kept it. [3]}"]),
         ("# The light\n", "# The light\n\nIn short.\n", ["{+In short.}"]),
     ],
@@ -71,6 +71,18 @@ def test_words_of_scripts_without_spaces_are_compared_by_character() -> None:
     ]
 
 
+def test_a_space_alone_is_no_difference() -> None:
+    assert changes("It  stands\ntall.", "It stands tall.") == []
+
+
+def test_long_texts_are_compared_in_time_that_grows_with_their_length() -> None:
+    words = " ".join(f"word{number}" for number in range(5_000))
+    assert changes(words, f"{words} more") == [f"{{-{words}}}{{+{words} more}}"]
+    blocks = "\n\n".join(f"Block {number} of {number * 7}." for number in range(1, 3_001))
+    others = "\n\n".join(f"Part {number} at {number * 3}!" for number in range(1, 3_001))
+    assert len(changes(blocks, others)) == 6_000
+
+
 WORDS = st.sampled_from(["light", "1844", "[1]", "#", "- a", "|", "\n", "\n\n", ". ", "é", "灯"])
 
 
@@ -78,11 +90,8 @@ WORDS = st.sampled_from(["light", "1844", "[1]", "#", "- a", "|", "\n", "\n\n", 
 def test_the_pieces_make_up_both_texts(before: str, after: str) -> None:
     differences = text_differences(before, after)
     for text, other in ((before, "added"), (after, "removed")):
-        lines = list[str]()
+        words = list[str]()
         for block in differences:
-            words = "".join(piece.text for piece in block.pieces if piece.change != other)
-            if words:
-                lines += words.splitlines()
-        expected = [line for line in text.splitlines() if line.strip()]
-        assert lines == expected
+            words += "".join(part.text for part in block.pieces if part.change != other).split()
+        assert words == text.split()
     assert not any(block.is_changed for block in text_differences(before, before))

@@ -21,6 +21,7 @@ from langgraph.types import Command
 from langgraph_sdk.errors import NotFoundError
 
 from deep_research.app.embed import build_graph
+from deep_research.app.versions import aread_version
 from deep_research.core import store
 from deep_research.core.errors import NotSaved, StateUnreadable, ThreadBusy
 from deep_research.core.store._holder import EXPIRY_SECONDS
@@ -209,6 +210,9 @@ async def test_records_are_read_back_and_texts_and_files_follow_their_thread(
         await saver.aprune([copy])
         copied = await saver.aget_tuple({"configurable": {"thread_id": copy}})
         assert copied and copied.checkpoint["channel_values"]["report"] == state.report
+    # The copy has the versions of the report too, and pruning leaves them.
+    read = await aread_version(run.graph, copy, 1)
+    assert (read.markdown, read.report) == (state.messages[-1].text, state.report)
 
 
 async def test_a_damaged_state_is_reported_and_the_run_can_be_deleted(

@@ -179,3 +179,8 @@ def test_a_follow_up_continues_a_stored_run(stored: Desk, strategy: Strategy) ->
     assert (ended.code, "38 metres" in ended.out) == (0, True), ended
     [first] = earlier_states(stored, name)
     assert first.report and "83 metres" in first.report.text
+    # Its report has become the first version.
+    exported = stored.call("export", name, "--version", "1").out
+    assert first.report.text.splitlines()[0] in exported
+    assert stored.call("revert", name, "1").code == 0
+    assert stored.call("export", name).out == exported

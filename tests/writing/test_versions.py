@@ -168,8 +168,14 @@ async def test_a_typed_plan_has_versions_too(tmp_path: Path) -> None:
     assert read.markdown == second.messages[-1].text
 
 
-async def test_without_a_check_reports_are_versions_too(tmp_path: Path) -> None:
-    run = thread(tmp_path, verify="off")
+async def test_versions_without_a_check_are_read_and_put_back_on_the_loop_of_their_file(
+    tmp_path: Path,
+) -> None:
+    graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
+    run = thread(tmp_path, verify="off", graph=graph)
     first = await run.ask()
-    read = await aread_version(run.graph, run.thread, 1)
+    await run.ask("How tall is the Skerry Light?")
+    read = await aread_version(graph, run.thread, 1)
     assert read.report.audit is None and read.markdown == first.messages[-1].text
+    assert (await arevert_thread(graph, run.thread, 1)).number == 2
+    assert (await run.state()).messages[-1].text == read.markdown

@@ -18,10 +18,10 @@ export function versionList({ versions }) {
   return h("details", { class: "versions", "data-key": "versions" }, h("summary", {}, `${count(reports.length, "version")} of this report`),
     h("ol", { reversed: true }, reports.toReversed().map((version) => h("li", { "data-key": `version-${version.number}` },
       h("div", { class: "version" }, h("strong", {}, `Version ${version.number}`), h("span", { class: "quiet" }, [version.restores ? `Back to version ${version.restores}` : KINDS[version.kind], `${day(version.date)}, ${hour(version.date)}`].join(" · ")),
-        h("span", { class: "version-title", dir: "auto" }, version.title),
-        version === latest ? h("span", { class: "quiet" }, "The latest") : h("span", { class: "tools" },
+        version === latest ? h("span", { class: "tools quiet" }, "The latest") : h("span", { class: "tools" },
           button("compare", "Changes", { value: `old=${version.number}&new=${latest.number}`, "aria-label": `Changes from version ${version.number} to ${latest.number}`, "aria-expanded": "false" }),
-          button("revert", "Back to this version", { value: version.number, "aria-label": `Back to version ${version.number}` }))),
+          button("revert", "Back to this version", { value: version.number, "aria-label": `Back to version ${version.number}` })),
+        h("span", { class: "version-title", dir: "auto" }, version.title)),
       h("div", { class: "difference", "data-keep": true, "data-key": "difference" })))));
 }
 

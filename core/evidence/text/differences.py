@@ -14,19 +14,22 @@ _NEW_BLOCK = re.compile(r"\s*(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|\||>)")
 _RULE = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?\s*")
 """The line below the header of a table, which is no content."""
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_WORD = re.compile(
-    rf"\s+|\[\d+(?:, ?\d+)*\]|[{_CJK}]|[^\W{_CJK}]+(?:[.,:'’-][^\W{_CJK}]+)*|.", re.DOTALL
-)
-"""A space, a citation, a word or number, or another character.
+_WORD = re.compile(rf"\s*(\[\d+(?:, ?\d+)*\]|[{_CJK}]|[^\W{_CJK}]+(?:[.,:'’-][^\W{_CJK}]+)*|\S)")
+"""A citation, a word or number, or another character, with the space before it.
 
 Chinese, Japanese and Korean characters are compared one by one, since no space separates their
 words.
 """
 _ALIKE = 0.4
 """Minimum share of common words from which on two blocks are two versions of one block."""
+_NEAR = 30
+"""Number of following blocks among which the other version of a block is searched."""
+_MOST_WORDS = 4_000
+"""Number of words of a block above which it is compared as a whole: the time grows with their
+square."""
 
 
-class TextPiece(NamedTuple):
+class WordPiece(NamedTuple):
     """A piece of a block."""
 
     change: Change
@@ -36,7 +39,7 @@ class TextPiece(NamedTuple):
 class BlockDifference(NamedTuple):
     """A block of either text, or of both."""
 
-    pieces: tuple[TextPiece, ...]
+    pieces: tuple[WordPiece, ...]
     """Its words in order; of a changed block, those of both texts."""
 
     @property
@@ -58,7 +61,7 @@ def text_differences(before: str, after: str) -> list[BlockDifference]:
     for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if kind == "equal":
             for block in old[old_start:old_end]:
-                differences.append(BlockDifference((TextPiece("same", block),)))
+                differences.append(BlockDifference((WordPiece("same", block),)))
         else:
             differences += _changed(old[old_start:old_end], new[new_start:new_end])
     return differences
@@ -89,19 +92,19 @@ def _changed(old: Sequence[str], new: Sequence[str]) -> list[BlockDifference]:
     for block in old:
         counted = _counted(block)
         partner = None
-        for index in range(position, len(new)):
+        for index in range(position, min(position + _NEAR, len(new))):
             if _share(counted, counts[index]) >= _ALIKE:
                 partner = index
                 break
         if partner is None:
-            differences.append(BlockDifference((TextPiece("removed", block),)))
+            differences.append(BlockDifference((WordPiece("removed", block),)))
             continue
         for added in new[position:partner]:
-            differences.append(BlockDifference((TextPiece("added", added),)))
+            differences.append(BlockDifference((WordPiece("added", added),)))
         differences.append(BlockDifference(_word_pieces(block, new[partner])))
         position = partner + 1
     for added in new[position:]:
-        differences.append(BlockDifference((TextPiece("added", added),)))
+        differences.append(BlockDifference((WordPiece("added", added),)))
     return differences
 
 
@@ -116,34 +119,31 @@ def _share(old: Counter[str], new: Counter[str]) -> float:
     return 2 * (old & new).total() / words if words else 0.0
 
 
-def _word_pieces(before: str, after: str) -> tuple[TextPiece, ...]:
-    """Return the pieces of two versions of a block."""
-    old = _WORD.findall(before)
-    new = _WORD.findall(after)
-    pieces = list[TextPiece]()
-    removed = ""
-    added = ""
-    for kind, old_start, old_end, new_start, new_end in SequenceMatcher(
-        None, old, new, autojunk=False
-    ).get_opcodes():
-        words = "".join(old[old_start:old_end])
-        is_gap = bool(removed or added) and old_end < len(old) and not words.strip()
-        if kind == "equal" and not is_gap:
-            pieces += _pieces(removed, added)
-            pieces.append(TextPiece("same", words))
-            removed, added = "", ""
+def _word_pieces(before: str, after: str) -> tuple[WordPiece, ...]:
+    """Return the pieces of two versions of a block; a space alone is no difference."""
+    old = list(_WORD.finditer(before))
+    new = list(_WORD.finditer(after))
+    if max(len(old), len(new)) > _MOST_WORDS:
+        return tuple(_pieces(before, after))
+    old_words = [found[1] for found in old]
+    new_words = [found[1] for found in new]
+    pieces = list[WordPiece]()
+    matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
+    for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        added = "".join(found[0] for found in new[new_start:new_end])
+        if kind == "equal":
+            pieces.append(WordPiece("same", added))
         else:
-            # A space between two changes belongs to both, so that a new phrase is read as one.
-            removed += words
-            added += "".join(new[new_start:new_end])
-    return (*pieces, *_pieces(removed, added))
+            removed = "".join(found[0] for found in old[old_start:old_end])
+            pieces += _pieces(removed, added)
+    return tuple(pieces)
 
 
-def _pieces(removed: str, added: str) -> list[TextPiece]:
+def _pieces(removed: str, added: str) -> list[WordPiece]:
     """Return the pieces of one change."""
-    pieces = list[TextPiece]()
+    pieces = list[WordPiece]()
     if removed:
-        pieces.append(TextPiece("removed", removed))
+        pieces.append(WordPiece("removed", removed))
     if added:
-        pieces.append(TextPiece("added", added))
+        pieces.append(WordPiece("added", added))
     return pieces
