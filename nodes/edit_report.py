@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from langchain_core.messages import HumanMessage
@@ -19,6 +20,7 @@ from ..core.evidence.citations.rendering import clean_for_draft
 from ..core.records.report import Draft, Grade, Report, words_of
 from ..core.records.research import Finding
 from ..core.records.sources import Source
+from ..core.writing.basis import ReportBasis
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
 from ..core.writing.edits import apply_edits, losses
 from ..core.writing.forms import Form
@@ -32,7 +34,7 @@ from .turn import NodeRuntime, Turn, begin_turn
 
 _PASSAGES_CHARACTERS = 16_000
 """Maximum characters of the passages behind the report's citations that the writer is shown."""
-_RECALLED_CHARACTERS = 8_000
+_RECALLED_CHARACTERS = 12_000
 """Maximum characters of other passages of the thread's sources on the request."""
 _ANSWER_SHARE = 0.5
 """Share of `form_tokens` that the text of a report, or a part of it, may take to be written anew in
@@ -196,7 +198,12 @@ class _Editor:
                 characters -= len(text)
                 if key in numbers and characters >= 0:
                     passages.setdefault(numbers[key], {})[text] = None
-        for key, text in await turn.basis.recalled_passages(turn.pages, _RECALLED_CHARACTERS):
+        # The clarifier's words say what "it" and "there" mean.
+        run = self._state.run
+        wanted = "\n".join(filter(None, (run.question, self._state.brief.instruction)))
+        about = replace(self._state, run=run.model_copy(update={"question": wanted}))
+        basis = ReportBasis(about)
+        for key, text in await basis.recalled_passages(turn.pages, _RECALLED_CHARACTERS):
             passages.setdefault(numbers[key], {})[text] = None
         if not passages:
             return ""
@@ -212,7 +219,7 @@ class _Editor:
         left out.
         """
         edits = list(form.edits)
-        if form.covers_all and self._is_long:
+        if form.covers_all and (self._is_long or not edits):
             edits = await self._by_parts()
         state = self._state
         edited = await asyncio.to_thread(_edited, state.sources, self._draft, edits)
@@ -270,6 +277,8 @@ class _Editor:
             done = " ".join(form.done.split())
             if done:
                 self.notices.append(done)
+            for task in form.tasks:
+                self.notices.append(f"Not researched for this change: {task}")
             if self._turn.context.verify == "off":
                 self.notices.append(_NOT_CHECKED)
         for index, reason in edited.refused.items():

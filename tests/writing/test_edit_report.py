@@ -274,6 +274,9 @@ async def test_there_has_to_be_a_report_and_a_model_that_can_edit(tmp_path: Path
     run = edit_lab(tmp_path)
     with pytest.raises(ReportNotEditable, match="no finished report to edit"):
         await run.ask(asking())
+    # The next message is a question.
+    state = await run.ask()
+    assert state.run.entry == "question" and state.report
     other = edit_lab(tmp_path)
     await other.ask()
     other.settings["models"] = "extractive"
