@@ -380,3 +380,19 @@ async def test_a_small_answer_of_a_new_thread_can_be_edited_too(tmp_path: Path) 
     state = await run.ask(asking("Shorter."))
     assert text_of(state) == "Lit in 1844. [1]" and not state.run.is_quick
     assert state.report and state.report.audit and state.report.audit.was_judged
+
+
+async def test_the_planned_strategy_routes_a_change_to_the_edit_after_research(
+    tmp_path: Path,
+) -> None:
+    change = calls(call("edit_report", instruction="Name the keeper.", missing=[KEEPER]))
+    rules = {"generate_plan": at_first(1, lambda _: {}, lambda _: change)}
+    run = planned_edit_lab(tmp_path, lambda _: {"edits": EDITS, "done": DONE}, rules=rules)
+    await run.ask()
+    asked = len(run.model.asked)
+    state = await run.ask("Name the keeper in the table.")
+    assert "| Light | Keeper |" in text_of(state) and "Outlook" not in text_of(state)
+    assert [(step.task, step.status) for step in state.steps] == [(KEEPER, "completed")]
+    forms = [question.form for question in run.model.asked[asked:]]
+    assert forms.count("edit_report") == 1 and "make_plan" not in forms
+    assert "Name the keeper." in run.asked("edit_report")[0].reminder
