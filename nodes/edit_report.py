@@ -13,6 +13,7 @@ from pydantic import Field
 
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import estimated_tokens
+from ..core.errors import ModelFailed, log_failure
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
@@ -23,7 +24,7 @@ from ..core.records.sources import Source
 from ..core.writing.basis import ReportBasis
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
 from ..core.writing.edits import apply_edits, losses
-from ..core.writing.forms import Form
+from ..core.writing.forms import Form, form_name
 from ..core.writing.language import named_language
 from ..core.writing.report import revision
 from ..core.writing.report_edit import ReportEdit
@@ -134,15 +135,25 @@ class _Editor:
     async def ask(self, **asked: Any) -> EditReport | None:
         """Have the model fill in the form; `asked` are further values of the prompt.
 
-        Returns None if it fails, but raises `ModelFailed` if it is the user who wants the changes.
+        Returns None if it cannot. If a call fails, the run stops if the user wants the changes.
         """
         turn = self._turn
         if not self._values:
             self._values = await self._prompt_values()
         values = {"part": None, "refused": "", **self._values, **asked}
-        if self._is_edit and not asked:
-            return await turn.filler.ask(EditReport, "writer", "edit_report", [], **values)
-        return await turn.filler.ask_if_possible(EditReport, "writer", "edit_report", [], **values)
+        if not self._is_edit or asked:
+            return await turn.filler.ask_if_possible(
+                EditReport, "writer", "edit_report", (), **values
+            )
+        try:
+            return await turn.filler.ask(EditReport, "writer", "edit_report", (), **values)
+        except ModelFailed as error:
+            if form_name(EditReport) not in turn.filler.unfilled:
+                raise
+            # Asking once more would not help, and the thread should go on.
+            log_failure(__name__, error, "The report is delivered unchanged")
+            self.notices.append(f"The report was not changed. {error}")
+            return None
 
     async def _prompt_values(self) -> dict[str, Any]:
         """Return the values of the prompt that are the same for all calls."""

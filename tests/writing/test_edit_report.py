@@ -396,3 +396,13 @@ async def test_the_planned_strategy_routes_a_change_to_the_edit_after_research(
     forms = [question.form for question in run.model.asked[asked:]]
     assert forms.count("edit_report") == 1 and "make_plan" not in forms
     assert "Name the keeper." in run.asked("edit_report")[0].reminder
+
+
+async def test_a_model_that_fills_in_no_form_leaves_the_report_as_it_is(tmp_path: Path) -> None:
+    run = edit_lab(tmp_path, "I have changed it.", "It is done.", clarifier=[CLEAR, CLEAR])
+    before = text_of(await run.ask())
+    state = await run.ask(asking())
+    assert text_of(state) == before and state.title == TITLE
+    said = "The report was not changed. The writer's model did not fill in 'edit_report'"
+    assert notes(state).count(said) == 1
+    assert state.run.status == "completed"
