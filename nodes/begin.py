@@ -133,7 +133,7 @@ async def _continue(
     run = state.run.model_copy(update=changes)
     await note_user(Pages.of_node(runtime.store, run.id), state.messages, run)
     changed = _changed(state.messages, drop)
-    update = StateUpdate(run=run, tasks=[], draft=None, edit=False, messages=changed)
+    update = StateUpdate(run=run, tasks=[], draft=None, messages=changed)
     if entry == "edit":
         assert state.base is not None
         update["draft"] = _draft_to_edit(state, state.base, run)

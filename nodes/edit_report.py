@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from langchain_core.messages import HumanMessage
@@ -13,6 +14,7 @@ from pydantic import Field
 
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import estimated_tokens
+from ..core.errors import ModelFailed, log_failure
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
@@ -23,9 +25,10 @@ from ..core.models.resolve import is_extractive
 from ..core.records.report import Draft, Grade, Report, word_count
 from ..core.records.research import Finding
 from ..core.records.sources import Source
+from ..core.writing.basis import ReportBasis
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
 from ..core.writing.edits import apply_edits, losses
-from ..core.writing.forms import Form
+from ..core.writing.forms import Form, form_name
 from ..core.writing.language import named_language
 from ..core.writing.report import revision
 from ..core.writing.report_edit import ReportEdit
@@ -36,7 +39,7 @@ from .turn import NodeRuntime, Turn, begin_turn
 
 _PASSAGES_CHARACTERS = 16_000
 """Maximum characters of the passages behind the report's citations that the writer is shown."""
-_RECALLED_CHARACTERS = 8_000
+_RECALLED_CHARACTERS = 12_000
 """Maximum characters of other passages of the thread's sources on the request."""
 _ANSWER_SHARE = 0.5
 """Share of `form_tokens` that the text of a report, or a part of it, may take to be written anew in
@@ -159,15 +162,25 @@ class _Editor:
     async def ask(self, **asked: Any) -> EditReport | None:
         """Have the model fill in the form; `asked` are further values of the prompt.
 
-        Returns None if it fails, but raises `ModelFailed` if it is the user who wants the changes.
+        Returns None if it cannot. If a call fails, the run stops if the user wants the changes.
         """
         turn = self._turn
         if not self._values:
             self._values = await self._prompt_values()
         values = {"part": None, "refused": "", **self._values, **asked}
-        if self._is_edit and not asked:
-            return await turn.filler.ask(EditReport, "writer", "edit_report", [], **values)
-        return await turn.filler.ask_if_possible(EditReport, "writer", "edit_report", [], **values)
+        if not self._is_edit or asked:
+            return await turn.filler.ask_if_possible(
+                EditReport, "writer", "edit_report", (), **values
+            )
+        try:
+            return await turn.filler.ask(EditReport, "writer", "edit_report", (), **values)
+        except ModelFailed as error:
+            if form_name(EditReport) not in turn.filler.unfilled:
+                raise
+            # Asking once more would not help, and the thread should go on.
+            log_failure(__name__, error, "The report is delivered unchanged")
+            self.notices.append(f"The report was not changed. {error}")
+            return None
 
     async def _prompt_values(self) -> dict[str, Any]:
         """Return the values of the prompt that are the same for all calls."""
@@ -228,7 +241,12 @@ class _Editor:
                 characters -= len(text)
                 if key in numbers and characters >= 0:
                     passages.setdefault(numbers[key], {})[text] = None
-        for key, text in await turn.basis.recalled_passages(turn.pages, _RECALLED_CHARACTERS):
+        # The clarifier's words say what "it" and "there" mean.
+        run = self._state.run
+        wanted = "\n".join(filter(None, (run.question, self._state.brief.instruction)))
+        about = replace(self._state, run=run.model_copy(update={"question": wanted}))
+        basis = ReportBasis(about)
+        for key, text in await basis.recalled_passages(turn.pages, _RECALLED_CHARACTERS):
             passages.setdefault(numbers[key], {})[text] = None
         if not passages:
             return ""
@@ -244,7 +262,7 @@ class _Editor:
         left out.
         """
         edits = list(form.edits)
-        if form.covers_all and self._is_long:
+        if form.covers_all and (self._is_long or not edits):
             edits = await self._by_parts()
         state = self._state
         edited = await asyncio.to_thread(_edited, state.sources, self._draft, edits)
@@ -302,6 +320,8 @@ class _Editor:
             done = " ".join(form.done.split())
             if done:
                 self.notices.append(done)
+            for task in form.tasks:
+                self.notices.append(f"Not researched for this change: {task}")
             if self._turn.context.verify == "off":
                 self.notices.append(_NOT_CHECKED)
         for index, reason in edited.refused.items():

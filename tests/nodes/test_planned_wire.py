@@ -118,6 +118,48 @@ def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over
         assert not [key for key in forms.paid - paid if key[0] != "judge_units"]
 
 
+EDIT = "Add the tides."
+EDITED: dict[str, Rule] = {
+    **STEPS,
+    "make_plan": plan(step(LIGHT)),
+    "edit_report": lambda asked: (
+        {"edits": [], "tasks": [FURTHER]}
+        if "`tasks`" in asked.messages[0].text
+        else {
+            "edits": [{"kind": "insert_after", "block": 1, "text": "The tides are told of. [1]"}],
+            "done": "The tides are added.",
+        }
+    ),
+}
+
+
+@pytest.mark.slow
+def test_an_edit_that_is_killed_within_its_research_pays_for_nothing_twice(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = {"DEEP_RESEARCH_MODELS": "openai:fake-1", "DEEP_RESEARCH_TOOL_CALLS": "native"}
+    points: list[Point] = [("edit_report", ""), ("record_round", FURTHER), ("edit_report", "")]
+    with form_server(EDITED) as (server, forms):
+        for name, value in {**server.environment, **chosen}.items():
+            monkeypatch.setenv(name, value)
+        for thread in ("light", "another"):
+            asked = ("ask", QUESTION, "--thread", thread, "--strategy", "planned", "--yes")
+            assert desk.call(*asked, "--docs", str(desk.docs)).code == 0
+        forms.paid.clear()
+        for number, point in enumerate(points):
+            forms.held.clear()
+            kill(desk, forms, point, *(("resume", "light") if number else ("edit", "light", EDIT)))
+        ended = desk.call("resume", "light")
+        paid, forms.paid = forms.paid, Counter()
+        straight = desk.call("edit", "another", EDIT)
+        assert (ended.code, straight.code) == (0, 0), ended.err
+        assert "The tides are told of." in ended.out and ended.out == straight.out
+        assert max(forms.paid.values()) == 1
+        again = paid - forms.paid
+        made_again = [key[:2] for key in again.elements() if key[0] != "judge_units"]
+        assert sorted(made_again) == sorted(points)
+
+
 BLOCKED = fail(400, "Filtered due to the content management policy", code="content_filter")
 
 

@@ -12,6 +12,7 @@ from kit.runs import CLEAR, REPORT, Lab, lab, research, search
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, HumanMessage
 
+from deep_research.app.embed import thread_config
 from deep_research.core.errors import RateLimited, ReportNotEditable
 from deep_research.state import ResearchState
 
@@ -273,6 +274,9 @@ async def test_there_has_to_be_a_report_and_a_model_that_can_edit(tmp_path: Path
     run = edit_lab(tmp_path)
     with pytest.raises(ReportNotEditable, match="no finished report to edit"):
         await run.ask(asking())
+    # The next message is a question.
+    state = await run.ask()
+    assert state.run.entry == "question" and state.report
     other = edit_lab(tmp_path)
     await other.ask()
     other.settings["models"] = "extractive"
@@ -329,3 +333,76 @@ async def test_a_message_to_a_stopped_edit_is_part_of_it(tmp_path: Path) -> None
     assert "Outlook" not in text_of(state) and state.run.entry == "edit"
     prompt = run.calls("writer")[-1].text
     assert EDIT in prompt and "Leave the table alone." in prompt
+
+
+async def test_the_new_version_is_one_message_for_chat_clients(tmp_path: Path) -> None:
+    run = edit_lab(tmp_path, edits())
+    await run.ask()
+    ids = set[str]()
+    config = thread_config(run.thread)
+    stream: Any = run.graph.astream(asking(), config, context=run.context, stream_mode="messages")
+    async for message, _ in stream:
+        if message.text and not isinstance(message, HumanMessage):
+            ids.add(str(message.id))
+    state = await run.state()
+    assert ids == {state.messages[-1].id}
+
+
+async def test_words_of_the_publisher_stay_around_an_edited_report(tmp_path: Path) -> None:
+    run = edit_lab(tmp_path, edits(EDITS[0]))
+    await run.ask(before="verify_report")
+    draft = (await run.state()).draft
+    assert draft
+    words = {"foreword": "For *members*.", "afterword": "No advice."}
+    config = thread_config(run.thread)
+    await run.graph.aupdate_state(config, {"draft": draft.model_copy(update=words)})
+    await run.graph.ainvoke(None, config, context=run.context)
+    before = await run.state()
+    await run.graph.ainvoke(asking(), config, context=run.context)
+    state = await run.state()
+    assert before.report and state.report
+    assert len(before.report.house_words) == 2
+    assert state.report.house_words == before.report.house_words
+    assert "Outlook" not in text_of(state)
+
+
+async def test_a_small_answer_of_a_new_thread_can_be_edited_too(tmp_path: Path) -> None:
+    run = edit_lab(
+        tmp_path,
+        depth="quick",
+        clarifier={"look_up": [calls(call("look_up", queries=["Skerry Light"]))]},
+        writer={
+            "": ["The Skerry Light was lit for the first time in 1844. [1]"],
+            "edit_report": [edits({"kind": "replace", "block": 1, "text": "Lit in 1844. [1]"})],
+        },
+    )
+    await run.ask()
+    state = await run.ask(asking("Shorter."))
+    assert text_of(state) == "Lit in 1844. [1]" and not state.run.is_quick
+    assert state.report and state.report.audit and state.report.audit.was_judged
+
+
+async def test_the_planned_strategy_routes_a_change_to_the_edit_after_research(
+    tmp_path: Path,
+) -> None:
+    change = calls(call("edit_report", instruction="Name the keeper.", missing=[KEEPER]))
+    rules = {"generate_plan": at_first(1, lambda _: {}, lambda _: change)}
+    run = planned_edit_lab(tmp_path, lambda _: {"edits": EDITS, "done": DONE}, rules=rules)
+    await run.ask()
+    asked = len(run.model.asked)
+    state = await run.ask("Name the keeper in the table.")
+    assert "| Light | Keeper |" in text_of(state) and "Outlook" not in text_of(state)
+    assert [(step.task, step.status) for step in state.steps] == [(KEEPER, "completed")]
+    forms = [question.form for question in run.model.asked[asked:]]
+    assert forms.count("edit_report") == 1 and "make_plan" not in forms
+    assert "Name the keeper." in run.asked("edit_report")[0].reminder
+
+
+async def test_a_model_that_fills_in_no_form_leaves_the_report_as_it_is(tmp_path: Path) -> None:
+    run = edit_lab(tmp_path, "I have changed it.", "It is done.", clarifier=[CLEAR, CLEAR])
+    before = text_of(await run.ask())
+    state = await run.ask(asking())
+    assert text_of(state) == before and state.title == TITLE
+    said = "The report was not changed. The writer's model did not fill in 'edit_report'"
+    assert notes(state).count(said) == 1
+    assert state.run.status == "completed"
