@@ -6,6 +6,7 @@ import json
 
 from ..errors import StateUnreadable
 from ..records.report import FinishedReport
+from ._packing import TEXT
 from ._upgrade import UPGRADES
 from .pages import Pages
 
@@ -18,13 +19,14 @@ async def keep_finished(pages: Pages, finished: FinishedReport) -> str:
 async def read_finished(pages: Pages, content: str) -> FinishedReport | None:
     """Return the finished report with this SHA-256; None if it is not stored.
 
-    Raises `StateUnreadable` if it is damaged, or was written by another version of the code.
+    Raises `DatabaseUnusable` if it is damaged, and `StateUnreadable` if another version of the code
+    has written it.
     """
-    text = await pages.text(content)
-    if text is None:
+    stored = await pages.read_note(content)
+    if stored is None:
         return None
     try:
-        fields = json.loads(text)
+        fields = json.loads(stored[TEXT])
         _, fields["report"] = UPGRADES["Report"](fields["report"])
         _, fields["run"] = UPGRADES["Run"](fields["run"])
         return FinishedReport.model_validate(fields)

@@ -7,7 +7,9 @@ import io
 import json
 import re
 import shutil
+import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +168,20 @@ async def test_a_run_at_work_is_not_put_back(desk: Desk) -> None:
     ):
         busy = await asyncio.to_thread(desk.run, "revert", "light", "1")
     assert busy.code == 4 and "This run is in progress in" in busy.err
+
+
+def test_a_damaged_version_is_an_error_and_the_others_can_be_read(desk: Desk) -> None:
+    async def key_of_first() -> str:
+        async with RunBook.open(desk.data) as book:
+            return (await book.read("light")).versions[0].content
+
+    key = asyncio.run(key_of_first())
+    with closing(sqlite3.connect(desk.data / FILE_NAME)) as connection, connection:
+        connection.execute("UPDATE store SET value = '{' WHERE key = ?", (key,))
+    ended = desk.call("show", "light", "--version", "1")
+    assert ended.code == 2 and f"its entry '{key}' of the run" in ended.err
+    assert desk.call("revert", "light", "1").code == 2
+    assert desk.call("show", "light", "--version", "2").code == 0
 
 
 async def test_a_copy_has_the_versions_and_a_deleted_run_leaves_none(desk: Desk) -> None:

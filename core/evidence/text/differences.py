@@ -130,13 +130,17 @@ def _word_pieces(before: str, after: str) -> tuple[WordPiece, ...]:
     pieces = list[WordPiece]()
     matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
     for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        added = "".join(found[0] for found in new[new_start:new_end])
+        added = _joined(new[new_start:new_end])
         if kind == "equal":
             pieces.append(WordPiece("same", added))
         else:
-            removed = "".join(found[0] for found in old[old_start:old_end])
-            pieces += _pieces(removed, added)
+            pieces += _pieces(_joined(old[old_start:old_end]), added)
     return tuple(pieces)
+
+
+def _joined(words: Sequence[re.Match[str]]) -> str:
+    """Return words as one text, with the spaces before them."""
+    return "".join(word[0] for word in words)
 
 
 def _pieces(removed: str, added: str) -> list[WordPiece]:
