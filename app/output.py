@@ -29,7 +29,6 @@ _KIND_WORDS: Mapping[VersionKind, str] = {
     "research": "first report",
     "question": "further question",
     "edit": "edited",
-    "refresh": "sources refreshed",
     "revert": "back to version",
     "answer": "short answer",
 }

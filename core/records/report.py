@@ -22,7 +22,7 @@ DecidedBy = Literal["", "quotation", "passages", "calculation", "judge"]
 """What a verdict rests on: a verbatim quotation, quoted passages, calculations with figures of
 these, or a model's judgement that code did not prove; empty if nothing was decided."""
 Repair = Literal["rewritten", "cited anew", "hedged"]
-VersionKind = Literal["research", "question", "edit", "refresh", "revert", "answer"]
+VersionKind = Literal["research", "question", "edit", "revert", "answer"]
 """How a finished report came about.
 
 `research`: the thread's first; `question`: a later research; `edit`: the user had the report

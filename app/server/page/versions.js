@@ -2,7 +2,7 @@
 
 import { button, count, day, h, hour } from "./dom.js";
 
-const KINDS = { research: "First report", question: "Further question", edit: "Edited", refresh: "Sources refreshed" };
+const KINDS = { research: "First report", question: "Further question", edit: "Edited" };
 const TAGS = { same: "span", removed: "del", added: "ins" };
 const HEADING = /^#{1,6}\s+/;
 
