@@ -24,6 +24,7 @@ from ..core.events.packets import Placement
 from ..core.evidence.citations.labels import labels
 from ..core.models.resolve import settings_of
 from ..core.records.plan import StepTask
+from ..core.records.report import Version
 from ..core.records.research import Action, Task
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
@@ -125,7 +126,11 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
     Emitter.of_node(run.id).emit(*delivery.end_packets(was_checked=True))
     progress = state.progress.model_copy(update={"turn": state.progress.turn + 1})
     messages = await asyncio.to_thread(delivery.report_messages)
-    versions = await keep_version(state, pages, context.clock.now())
+    versions = dict[str, Version]()
+    try:
+        versions = await keep_version(state, pages, context.clock.now())
+    except Exception as failed:  # noqa: BLE001 - the store may be why the check failed
+        log_failure(__name__, failed, "The report was not stored as a version")
     update = StateUpdate(
         messages=messages, run=run, report=report, progress=progress, versions=versions
     )

@@ -121,7 +121,8 @@ def test_a_plain_script_is_asked_and_answers_and_edits_the_state_as_json_but_not
     shown["plan"]["text"], shown["transcript"][0]["content"] = "1. Another", "Another thought"
     run.graph.update_state(config, shown)
     after = run.graph.get_state(config).values
-    assert {name for name, value in after.items() if value != before[name]} == {
+    known = ResearchState(**before)
+    assert {name for name, value in after.items() if value != getattr(known, name)} == {
         "plan",
         "transcript",
     }
