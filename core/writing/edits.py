@@ -365,6 +365,9 @@ def _dropped(cited: Iterable[_Statement], text: str) -> str:
     """Return which statement a text has without the citation that it had; empty if none."""
     statements = _statements(text)
     for index, statement in enumerate(statements):
+        if statement.numbers:
+            # Whether another source states it too is for the check to say.
+            continue
         # A citation may stand at the end of several sentences.
         numbers = set[int]()
         for later in statements[index:]:

@@ -244,6 +244,11 @@ def test_an_edit_that_cannot_be_applied_is_refused_with_the_reason(
     assert reason in refusal(*edits)
 
 
+def test_a_statement_may_be_cited_anew() -> None:
+    text = "It was lit in 1844. [3] Ada Moran kept it from 1901 to 1932. [2]"
+    assert text in edited(edit("replace", 2, text=text))
+
+
 def test_of_two_edits_of_a_block_one_is_refused() -> None:
     edits = [edit("delete", 10), edit("replace", 10, last=11, text="So.")]
     assert apply_edits(REPORT, edits).refused == {0: "another edit changes block 10"}
