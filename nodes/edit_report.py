@@ -297,17 +297,17 @@ class _Editor:
             kind = edit.kind.replace("_", " ")
             self.notices.append(f"A change was left out ({kind}, block {edit.block}): {reason}.")
         request = Conversation(self._state.messages).question
-        lost = losses(
-            edited.replaced,
-            edited.draft.text,
-            request,
-            nouns_are_capitalised=run.language_code in _NOUNS_CAPITALISED,
-        )
+        fewest_words: int | None = 1
+        if self.language:
+            fewest_words = None
+        elif run.language_code in _NOUNS_CAPITALISED:
+            fewest_words = 2
+        lost = losses(edited.replaced, edited.draft.text, request, fewest_words)
         if lost:
             named = ", ".join(lost[:_NAMED])
             if len(lost) > _NAMED:
                 named += f" and {len(lost) - _NAMED} more"
-            self.notices.append(f"No longer in the report: {named}.")
+            self.notices.append(f"No longer in the report, but in the version before: {named}.")
 
 
 def _tokens(text: str) -> int:

@@ -196,7 +196,7 @@ async def test_a_refused_edit_is_returned_once_with_the_reason_and_then_left_out
     left_out = "A change was left out (set cell, block 3): the table has rows 0 to 1, not 5."
     assert left_out in notes(state) and notes(state).count("left out") == 1
     # The figure that nobody asked to drop is named.
-    assert "No longer in the report: 45 metres." in notes(state)
+    assert "No longer in the report, but in the version before: 45 metres." in notes(state)
     second = [asked.text for asked in run.calls("writer") if "edit_report" in asked.tools][1]
     assert "it drops [1], but keeps the statement" in second
     assert "the table has rows 0 to 1, not 5" in second
