@@ -406,3 +406,23 @@ async def test_a_model_that_fills_in_no_form_leaves_the_report_as_it_is(tmp_path
     said = "The report was not changed. The writer's model did not fill in 'edit_report'"
     assert notes(state).count(said) == 1
     assert state.run.status == "completed"
+
+
+async def test_what_the_report_leaves_open_stays_open_until_an_edit_answers_it(
+    tmp_path: Path,
+) -> None:
+    gap = "Who built the light?"
+    run = edit_lab(
+        tmp_path,
+        edits(AGAIN),
+        edits(EDITS[0], answered=[1]),
+        orchestrator=[research("When was it lit?"), calls(call("generate_report", missing=[gap]))],
+        researcher=[search("Skerry Light"), REPORT, "Lit in 1844, 38 metres tall. [1]"],
+    )
+    assert gap in notes(await run.ask())
+    state = await run.ask(asking("Begin with a summary."))
+    assert gap in notes(state) and state.run.status == "completed_with_gaps"
+    prompt = run.calls("writer")[-1].text
+    assert f"1. {gap}" in prompt and "`answered`" in prompt
+    state = await run.ask(asking())
+    assert gap not in notes(state) and state.run.status == "completed"
