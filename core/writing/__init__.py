@@ -8,6 +8,8 @@ Public modules; read `write` first for the draft, then `examination` for its che
 - `write`: has models write the report and other prose, and continues what is cut off
 - `basis`: what a report is written from, as models read it
 - `examination`: checks a draft against its sources, and has it corrected
+- `blocks`: divides a report into numbered blocks
+- `edits`: applies a model's edits (`report_edit`) of these blocks
 - `report`: streams and delivers a report, and makes its audit
 - `language`: decides the language of the report, and has other sections rewritten
 - `forms`: the base of forms, and having models fill them in
