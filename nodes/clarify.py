@@ -59,7 +59,7 @@ class ChangeReport(BaseModel):
     """Have the report changed: all that is not to change stays as it is."""
 
     instruction: str = Field(description="What is to change, in the user's own words.")
-    missing: Lines = Field(
+    missing: list[str] = Field(
         default_factory=list,
         description="Facts that the change needs and that no source read so far has, each as what "
         "to find out, in a sentence understood alone; empty if it needs none.",

@@ -19,6 +19,7 @@ from ..core.events.blocks import ReportPackets
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
 from ..core.evidence.citations.labels import labels
+from ..core.evidence.citations.markers import replace_markers
 from ..core.evidence.citations.rendering import clean_for_draft
 from ..core.evidence.exclusion import only_supported_by
 from ..core.models.resolve import is_extractive
@@ -49,6 +50,8 @@ _MESSAGES = 5
 _NAMED = 5
 """Maximum number of lost figures, names and citations that a notice names."""
 _FIGURE = re.compile(r"\d(?:[\d.,\u00a0\u202f]*\d)?")
+_NAMING_WORDS = 4
+"""Number of words by which a notice names a block."""
 _NOT_CHECKED = "The changes were not checked against the sources (verify)."
 _NOUNS_CAPITALISED = frozenset({"de", "lb"})
 """Codes of the languages that capitalise all nouns."""
@@ -266,6 +269,7 @@ class _Editor:
             edits = await self._by_parts()
         state = self._state
         edited = await asyncio.to_thread(_edited, state.sources, self._draft, edits)
+        left_out = [(edits[index], reason) for index, reason in edited.refused.items()]
         if edited.refused:
             refused = list[str]()
             for index, reason in edited.refused.items():
@@ -275,13 +279,16 @@ class _Editor:
                 kept = [edit for index, edit in enumerate(edits) if index not in edited.refused]
                 edits = [*kept, *again.edits]
                 edited = await asyncio.to_thread(_edited, state.sources, self._draft, edits)
+                mended = {edit.block for edit in again.edits}
+                left_out = [(edit, why) for edit, why in left_out if edit.block not in mended]
+                left_out += [(edits[index], why) for index, why in edited.refused.items()]
         draft = edited.draft
         if self._is_edit:
             draft = self._with_title_and_grades(draft, form)
             if form.language.strip():
                 language = named_language(form.language)
                 self.language = {"language": language.name, "language_code": language.code}
-        await asyncio.to_thread(self._note, form, edits, edited)
+        await asyncio.to_thread(self._note, form, edited, left_out)
         return draft
 
     async def _by_parts(self) -> list[ReportEdit]:
@@ -313,8 +320,10 @@ class _Editor:
             grades.append(grade)
         return draft.model_copy(update={**changes, "grades": tuple(grades), "is_graded": True})
 
-    def _note(self, form: EditReport, edits: Sequence[ReportEdit], edited: _Edited) -> None:
-        """Note for the reader what was changed, left out and lost."""
+    def _note(
+        self, form: EditReport, edited: _Edited, left_out: Iterable[tuple[ReportEdit, str]]
+    ) -> None:
+        """Note for the reader what was changed, left out (edits with the reasons) and lost."""
         run = self._state.run
         if self._is_edit:
             done = " ".join(form.done.split())
@@ -324,22 +333,30 @@ class _Editor:
                 self.notices.append(f"Not researched for this change: {task}")
             if self._turn.context.verify == "off":
                 self.notices.append(_NOT_CHECKED)
-        for index, reason in edited.refused.items():
-            edit = edits[index]
+        for edit, reason in left_out:
             kind = edit.kind.replace("_", " ")
-            self.notices.append(f"A change was left out ({kind}, block {edit.block}): {reason}.")
+            where = self._name_of(edit.block)
+            self.notices.append(f"A change was left out ({kind}, {where}): {reason}.")
         request = Conversation(self._state.messages).question
-        lost = losses(
-            edited.replaced,
-            edited.draft.text,
-            request,
-            nouns_are_capitalised=run.language_code in _NOUNS_CAPITALISED,
-        )
+        fewest_words: int | None = 1
+        if self.language:
+            fewest_words = None
+        elif run.language_code in _NOUNS_CAPITALISED:
+            fewest_words = 2
+        lost = losses(edited.replaced, edited.draft.text, request, fewest_words)
         if lost:
             named = ", ".join(lost[:_NAMED])
             if len(lost) > _NAMED:
                 named += f" and {len(lost) - _NAMED} more"
-            self.notices.append(f"No longer in the report: {named}.")
+            self.notices.append(f"No longer in the report, but in the version before: {named}.")
+
+    def _name_of(self, number: int) -> str:
+        """Return the number of a block with its first words, which the reader can find."""
+        if not 0 < number <= len(self._blocks):
+            return f"block {number}"
+        plain = replace_markers(self._blocks[number - 1].text, " ")
+        words = [word for word in plain.split() if any(map(str.isalnum, word))]
+        return f"block {number}: {' '.join(words[:_NAMING_WORDS])} …"
 
 
 def _tokens(text: str) -> int:
@@ -383,12 +400,12 @@ def _parts(blocks: Sequence[ReportBlock], room: int) -> list[tuple[int, int]]:
     parts = list[tuple[int, int]]()
     first, size = 1, 0
     for block in blocks:
-        tokens = _tokens(block.text)
+        length = _tokens(block.text)
         begins_section = block.kind == "heading" and size > room // 2
-        if block.number > first and (begins_section or size + tokens > room):
+        if block.number > first and (begins_section or size + length > room):
             parts.append((first, block.number - 1))
             first, size = block.number, 0
-        size += tokens
+        size += length
     if blocks:
         parts.append((first, len(blocks)))
     return parts

@@ -9,6 +9,8 @@ Public modules; read `write` first for the draft, then `examination` for its che
 - `outline`: reads the outline that a user gives, and compares a report with it
 - `basis`: what a report is written from, as models read it
 - `examination`: checks a draft against its sources, and has it corrected
+- `blocks`: divides a report into numbered blocks
+- `edits`: applies a model's edits (`report_edit`) of these blocks
 - `report`: streams and delivers a report, and makes its audit
 - `versions`: the versions of a thread's report
 - `blocks`: a report as numbered blocks

@@ -365,6 +365,9 @@ def _dropped(cited: Iterable[_Statement], text: str) -> str:
     """Return which statement a text has without the citation that it had; empty if none."""
     statements = _statements(text)
     for index, statement in enumerate(statements):
+        if statement.numbers:
+            # Whether another source states it too is for the check to say.
+            continue
         # A citation may stand at the end of several sentences.
         numbers = set[int]()
         for later in statements[index:]:
@@ -404,11 +407,11 @@ def _figures(text: str) -> set[float]:
     return figures
 
 
-def losses(before: str, after: str, asked: str, *, nouns_are_capitalised: bool) -> list[str]:
+def losses(before: str, after: str, asked: str, fewest_words: int | None = 1) -> list[str]:
     """Return the figures, names and citations of a text that an edited report no longer has.
 
-    What the user's request (`asked`) names itself is left out. With `nouns_are_capitalised`, as in
-    German, only names of several words are found.
+    What the user's request (`asked`) names itself is left out. Only names of at least
+    `fewest_words` are looked for; None: no names, as in a translation.
     """
     lost = dict[str, None]()
     plain_after = replace_markers(after, " ")
@@ -421,13 +424,13 @@ def losses(before: str, after: str, asked: str, *, nouns_are_capitalised: bool) 
             lost[number.words or number.digits] = None
     words_after = f" {' '.join(tokens(f'{plain_after} {asked}'))} "
     for block in report_blocks(plain):
-        if block.kind in ("heading", "code"):
+        if block.kind in ("heading", "code") or fewest_words is None:
             continue
         for sentence in sentences_of(block.text):
             for name in names(sentence.text):
-                begins = sentence.text.startswith(name)
-                is_single = len(name.split()) == 1
-                if is_single and (begins or nouns_are_capitalised):
+                size = len(name.split())
+                may_be_none = size == 1 and sentence.text.startswith(name)
+                if size < fewest_words or may_be_none:
                     continue
                 if f" {' '.join(tokens(name))} " not in words_after:
                     lost[name] = None

@@ -46,7 +46,7 @@ from ..evidence.citations.rendering import (
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import ThreadDisputes
 from ..evidence.text.similarity import reprints
-from ..records.report import Audit, CitingText, ClaimCheck, Draft, Report
+from ..records.report import Audit, CitingText, ClaimCheck, Draft, Grade, Report
 from ..records.research import total
 from ..records.sources import Source
 from ..settings.context import Context
@@ -317,10 +317,14 @@ def _new_message_id() -> str:
 def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
     """Return a finished report as a draft that can be edited, with its marks.
 
-    `words` are the labels of its language, `findings` the ids of the findings that were known when
-    it was written.
+    What it leaves open are its grades, also if there was no checklist. `words` are the labels of
+    its language, `findings` the ids of the findings that were known when it was written.
     """
     text = report.checked_text
+    grades = list(report.grades)
+    if report.audit and not grades:
+        for gap in report.audit.open_gaps:
+            grades.append(Grade(requirement=gap, verdict="not answered"))
     foreword = afterword = ""
     for block in report.house_words:
         if report.text.startswith(block):
@@ -335,7 +339,7 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
         streamed_sources=report.sources,
         removed_markers=0,
         has_gaps=False,
-        grades=report.grades,
+        grades=tuple(grades),
         is_graded=True,
         findings=tuple(findings),
         title=report.title,

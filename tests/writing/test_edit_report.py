@@ -188,15 +188,19 @@ async def test_a_refused_edit_is_returned_once_with_the_reason_and_then_left_out
     broken = {"kind": "set_cell", "block": 3, "row": 5, "column": 1, "text": "x"}
     bare = {"kind": "replace", "block": 2, "text": "The Skerry Light was first lit in 1844."}
     mended = {**bare, "text": "The Skerry Light was first lit in 1844. [1]"}
-    run = edit_lab(tmp_path, edits(broken, bare, EDITS[0]), edits(broken, mended, done=""))
+    lost = {"kind": "delete", "block": 40}
+    forms = (edits(broken, bare, lost, EDITS[0]), edits(broken, mended, done=""))
+    run = edit_lab(tmp_path, *forms)
     await run.ask()
     state = await run.ask(asking())
     assert "\n\nThe Skerry Light was first lit in 1844. [1]\n\n| Light" in text_of(state)
     assert "Outlook" not in text_of(state)
-    left_out = "A change was left out (set cell, block 3): the table has rows 0 to 1, not 5."
-    assert left_out in notes(state) and notes(state).count("left out") == 1
+    left_out = "left out (set cell, block 3: Light Lit Height Skerry …): the table has rows 0 to 1"
+    assert left_out in notes(state) and notes(state).count("left out") == 2
+    # The model has not come back to this one.
+    assert "left out (delete, block 40): there is no block 40" in notes(state)
     # The figure that nobody asked to drop is named.
-    assert "No longer in the report: 45 metres." in notes(state)
+    assert "No longer in the report, but in the version before: 45 metres." in notes(state)
     second = [asked.text for asked in run.calls("writer") if "edit_report" in asked.tools][1]
     assert "it drops [1], but keeps the statement" in second
     assert "the table has rows 0 to 1, not 5" in second
@@ -406,3 +410,23 @@ async def test_a_model_that_fills_in_no_form_leaves_the_report_as_it_is(tmp_path
     said = "The report was not changed. The writer's model did not fill in 'edit_report'"
     assert notes(state).count(said) == 1
     assert state.run.status == "completed"
+
+
+async def test_what_the_report_leaves_open_stays_open_until_an_edit_answers_it(
+    tmp_path: Path,
+) -> None:
+    gap = "Who built the light?"
+    run = edit_lab(
+        tmp_path,
+        edits(AGAIN),
+        edits(EDITS[0], answered=[1]),
+        orchestrator=[research("When was it lit?"), calls(call("generate_report", missing=[gap]))],
+        researcher=[search("Skerry Light"), REPORT, "Lit in 1844, 38 metres tall. [1]"],
+    )
+    assert gap in notes(await run.ask())
+    state = await run.ask(asking("Begin with a summary."))
+    assert gap in notes(state) and state.run.status == "completed_with_gaps"
+    prompt = run.calls("writer")[-1].text
+    assert f"1. {gap}" in prompt and "`answered`" in prompt
+    state = await run.ask(asking())
+    assert gap not in notes(state) and state.run.status == "completed"

@@ -112,7 +112,7 @@ class ScriptedModel(BaseChatModel):
                 "grade_report", grades=[{"number": 1 if self.grades > 1 else 2, **verdict}]
             )
         if "edit_report" in offered:
-            return _call("edit_report", edits=self._additions(prompt))
+            return _call("edit_report", edits=self._additions(messages[-1].text))
         if (
             any(isinstance(message, ToolMessage) for message in messages)
             and "generate_report" in offered
