@@ -46,7 +46,9 @@ def route_after_clarify(
     if state.run.status == "waiting":
         return "ask_user"
     if state.run.entry == "edit":
-        return "orchestrate" if _has_tasks(state) else "edit_report"
+        if _has_tasks(state):
+            return "orchestrate"
+        return "edit_report"
     if state.run.is_quick:
         return "look_up"
     return "plan"
@@ -184,7 +186,9 @@ def route_after_edit_report(
     """Research facts that an edit needs, verify the edited report, or grade a draft again."""
     if state.run.entry != "edit":
         return "grade_report"
-    return "orchestrate" if _has_tasks(state) else "verify_report"
+    if _has_tasks(state):
+        return "orchestrate"
+    return "verify_report"
 
 
 def _has_tasks(state: ResearchState) -> bool:

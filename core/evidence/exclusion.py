@@ -51,11 +51,13 @@ def named_sources(sources: Iterable[Source], names: Sequence[str]) -> list[Sourc
     numbered = sorted(sources, key=lambda source: (not source.number, source.number))
     found = dict[str, Source]()
     for name in names:
-        matching = [source for source in numbered if _is_named(source, name)]
-        if not matching:
+        is_known = False
+        for source in numbered:
+            if _is_named(source, name):
+                found[source.key] = source
+                is_known = True
+        if not is_known:
             raise UnknownSource(f"No source of the run is {name!r}. {_listing(numbered)}")
-        for source in matching:
-            found[source.key] = source
     return list(found.values())
 
 
@@ -69,9 +71,9 @@ def _is_named(source: Source, name: str) -> bool:
         domain = words.lower().removeprefix("www.")
         if domain and f".{host}".endswith(f".{domain}"):
             return True
-    spellings = {source.address, source.location, source.short_location, source.title}
-    spellings.add(source.short_location.rpartition("/")[2])
-    return name_of(words) in {name_of(spelling) for spelling in spellings if spelling}
+    file_name = source.short_location.rpartition("/")[2]
+    spellings = (source.address, source.location, source.short_location, source.title, file_name)
+    return name_of(words) in map(name_of, filter(None, spellings))
 
 
 def _listing(numbered: Sequence[Source]) -> str:
@@ -168,8 +170,8 @@ class _Remainder:
             brief = brief.model_copy(update={"orientation": ""})
         return replace(
             state,
-            messages=[self._message(message) for message in state.messages],
-            transcript=[self._message(message) for message in state.transcript],
+            messages=list(map(self._message, state.messages)),
+            transcript=list(map(self._message, state.transcript)),
             findings={key: self._finding(found) for key, found in state.findings.items()},
             sources=sources,
             brief=brief,
@@ -196,12 +198,16 @@ class _Remainder:
         for dispute in finding.contradictions:
             if self._excluded.isdisjoint(dispute.sources):
                 contradictions.append(dispute)
+        missing = list[str]()
+        for gap in finding.missing:
+            if not self._has_lost(gap):
+                missing.append(gap)
         return finding.model_copy(
             update={
                 "text": self._without_lost(text),
                 "numbered": numbered,
                 "contradictions": tuple(contradictions),
-                "missing": tuple(gap for gap in finding.missing if not self._has_lost(gap)),
+                "missing": tuple(missing),
                 "actions": tuple(map(self._action, finding.actions)),
             }
         )
@@ -237,9 +243,10 @@ class _Remainder:
             return message
         update: dict[str, object] = {"content": self._text(message.text)}
         if isinstance(message, AIMessage):
-            update["tool_calls"] = [
-                {**call, "args": self._arguments(call["args"])} for call in message.tool_calls
-            ]
+            calls = list[object]()
+            for call in message.tool_calls:
+                calls.append({**call, "args": self._arguments(call["args"])})
+            update["tool_calls"] = calls
             kept = dict[str, object]()
             for name, value in message.additional_kwargs.items():
                 if not isinstance(value, str) or not self._has_lost(value):
@@ -256,7 +263,7 @@ class _Remainder:
     def _draft(self, draft: Draft | None) -> Draft | None:
         if draft is None or self._excluded.isdisjoint(draft.sources):
             return draft
-        kept = {n: key for n, key in draft.keys.items() if key not in self._excluded}
+        kept = _without_keys(draft, self._excluded)
         return draft.model_copy(
             update={
                 "text": self._text(draft.text),
@@ -293,7 +300,7 @@ def report_without(
 ) -> Report:
     """Return a report without what only excluded sources support, as unchecked; `clean` is applied
     to its text."""
-    kept = {number: key for number, key in report.keys.items() if key not in excluded}
+    kept = _without_keys(report, excluded)
     if len(kept) == len(report.sources):
         return report
     return report.model_copy(
@@ -307,6 +314,11 @@ def report_without(
             "audit": None,
         }
     )
+
+
+def _without_keys(text: CitingText, excluded: Collection[str]) -> dict[int, str]:
+    """Return the keys of a text's sources by number, without the excluded ones."""
+    return {number: key for number, key in text.keys.items() if key not in excluded}
 
 
 def _parts(text: str, keys: Mapping[int, str], excluded: Collection[str]) -> _Parts:

@@ -315,7 +315,7 @@ def _kept_source(key: str, evidence: Evidence) -> KeptSource:
 
 
 def _hashes(messages: Iterable[str]) -> list[str]:
-    return [short_hash(message) for message in messages]
+    return list(map(short_hash, messages))
 
 
 def _context(unit: ReportUnit) -> str:

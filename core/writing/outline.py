@@ -171,7 +171,9 @@ class Outline(NamedTuple):
             expected = next(section for section in kept if section.name == found[0].name)
             shift = expected.level - found[0].level
         deepest = max(section.level for section in self.sections)
-        sentences = [f"The outline's section “{section.words}” is missing." for section in missing]
+        sentences = list[str]()
+        for section in missing:
+            sentences.append(f"The outline's section “{section.words}” is missing.")
         for heading in surplus:
             if heading.level + shift <= deepest:
                 sentences.append(f"The section “{heading.words}” is not in the outline.")
@@ -221,7 +223,10 @@ def _has_sections(headings: Sequence[HeadedSection], index: int) -> bool:
 def section_lengths(report: str) -> list[str]:
     """Return a line for each section of a report with its number of words, without citations."""
     _, headings = _without_title(_headings(sections_of(report)))
-    return [f"{heading.words}: {word_count(heading.body)}" for heading in headings]
+    lines = list[str]()
+    for heading in headings:
+        lines.append(f"{heading.words}: {word_count(heading.body)}")
+    return lines
 
 
 def _headings(sections: Iterable[Section]) -> list[HeadedSection]:
