@@ -246,9 +246,11 @@ class _Editor:
             again = await self.ask(refused=fence("\n".join(refused)))
             if again:
                 kept = [edit for index, edit in enumerate(edits) if index not in edited.refused]
-                edits = [*kept, *again.edits]
+                # A model may hand in all of its changes again.
+                new = [edit for edit in again.edits if edit not in kept]
+                edits = [*kept, *new]
                 edited = await asyncio.to_thread(self._edited, edits)
-                mended = {edit.block for edit in again.edits}
+                mended = {edit.block for edit in new}
                 left_out = [(edit, why) for edit, why in left_out if edit.block not in mended]
                 left_out += [(edits[index], why) for index, why in edited.refused.items()]
         draft = edited.draft
