@@ -52,6 +52,8 @@ _NAMED = 5
 _FIGURE = re.compile(r"\d(?:[\d.,\u00a0\u202f]*\d)?")
 _NAMING_WORDS = 4
 """Number of words by which a notice names a block."""
+_ADDING = frozenset({"insert_after", "insert_row", "insert_column"})
+"""Kinds of edits that change nothing that is there."""
 _NOT_CHECKED = "The changes were not checked against the sources (verify)."
 _NOUNS_CAPITALISED = frozenset({"de", "lb"})
 """Codes of the languages that capitalise all nouns."""
@@ -267,8 +269,7 @@ class _Editor:
         edits = list(form.edits)
         if form.covers_all and (self._is_long or not edits):
             edits = await self._by_parts()
-        state = self._state
-        edited = await asyncio.to_thread(_edited, state.sources, self._draft, edits)
+        edited = await asyncio.to_thread(self._edited, edits)
         left_out = [(edits[index], reason) for index, reason in edited.refused.items()]
         if edited.refused:
             refused = list[str]()
@@ -277,9 +278,11 @@ class _Editor:
             again = await self.ask(refused=fence("\n".join(refused)))
             if again:
                 kept = [edit for index, edit in enumerate(edits) if index not in edited.refused]
-                edits = [*kept, *again.edits]
-                edited = await asyncio.to_thread(_edited, state.sources, self._draft, edits)
-                mended = {edit.block for edit in again.edits}
+                # A model may hand in all of its changes again.
+                new = [edit for edit in again.edits if edit not in kept]
+                edits = [*kept, *new]
+                edited = await asyncio.to_thread(self._edited, edits)
+                mended = {edit.block for edit in new}
                 left_out = [(edit, why) for edit, why in left_out if edit.block not in mended]
                 left_out += [(edits[index], why) for index, why in edited.refused.items()]
         draft = edited.draft
@@ -290,6 +293,22 @@ class _Editor:
                 self.language = {"language": language.name, "language_code": language.code}
         await asyncio.to_thread(self._note, form, edited, left_out)
         return draft
+
+    def _edited(self, edits: Sequence[ReportEdit]) -> _Edited:
+        """Return the draft with the edits; on open requirements, nothing is changed, only added."""
+        sources = self._state.sources
+        if self._is_edit:
+            return _edited(sources, self._draft, edits)
+        adding = {index: edit for index, edit in enumerate(edits) if edit.kind in _ADDING}
+        edited = _edited(sources, self._draft, list(adding.values()))
+        refused = dict[int, str]()
+        for index in range(len(edits)):
+            if index not in adding:
+                refused[index] = "what the report says already stays, and is only added to"
+        for position, index in enumerate(adding):
+            if position in edited.refused:
+                refused[index] = edited.refused[position]
+        return edited._replace(refused=refused)
 
     async def _by_parts(self) -> list[ReportEdit]:
         """Ask for the changes of a long report part by part."""

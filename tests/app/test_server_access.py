@@ -292,6 +292,7 @@ async def test_the_messages_of_a_request_and_the_words_of_a_search_are_limited(
         ({"command": {"goto": ["__end__", "plan"]}}, ""),
         ({"command": {"goto": "__end__"}}, ""),
         ({"input": {"messages": [], "run": {}}}, ""),
+        ({"input": {**said(QUESTION), "edit": "yes"}}, ""),
         ({"input": said(QUESTION), "webhook": "http://127.0.0.1:1/"}, ""),
         ({"input": said(QUESTION), "config": {"recursion_limit": 5000}}, ""),
         ({}, "send one as input"),
@@ -317,6 +318,17 @@ async def test_a_new_thread_takes_only_a_question(
         words in ("", "send one as input")
         or '{"role": "user", "content": "..."}' in answer.json()["detail"]
     )
+
+
+async def test_a_client_may_ask_for_an_edit_of_the_report(
+    alice: LangGraphClient, web: httpx.AsyncClient
+) -> None:
+    talk = await research(alice)
+    web.headers.update(bearer(ALICE))
+    edit = {"assistant_id": GRAPH, "input": {**said("Drop the first sentence."), "edit": True}}
+    answer = await web.post(f"/threads/{talk.thread}/runs/wait", json=edit)
+    # The server of the test has no language model.
+    assert "A report is edited by a language model" in answer.text, answer.text
 
 
 @pytest.mark.fault("R27")

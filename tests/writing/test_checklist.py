@@ -245,3 +245,13 @@ def test_a_plan_is_split_into_title_steps_and_checklist(
     plan = PlanText.read(text).plan(6)
     assert (plan.title, plan.requirements) == (title, requirements)
     assert plan.text == text.strip()
+
+
+async def test_what_the_draft_says_already_is_not_rewritten(tmp_path: Path) -> None:
+    rewriting = call("edit_report", edits=[{"kind": "replace", "block": 2, "text": ADDED}])
+    writer = {"edit_report": [calls(rewriting), calls(rewriting)], "": [DRAFT]}
+    run = checklist_lab(tmp_path, graded(*OPEN), graded(*OPEN[1:]), writer=writer)
+    state = await run.ask()
+    assert state.report and state.report.text == DRAFT
+    assert "stays, and is only added to" in run.calls("writer")[-1].text
+    assert "A change was left out (replace, block 2: Nothing else is known." in notes(state)

@@ -189,7 +189,7 @@ async def test_a_refused_edit_is_returned_once_with_the_reason_and_then_left_out
     bare = {"kind": "replace", "block": 2, "text": "The Skerry Light was first lit in 1844."}
     mended = {**bare, "text": "The Skerry Light was first lit in 1844. [1]"}
     lost = {"kind": "delete", "block": 40}
-    forms = (edits(broken, bare, lost, EDITS[0]), edits(broken, mended, done=""))
+    forms = (edits(broken, bare, lost, EDITS[0]), edits(broken, mended, EDITS[0], done=""))
     run = edit_lab(tmp_path, *forms)
     await run.ask()
     state = await run.ask(asking())
