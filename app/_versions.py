@@ -42,7 +42,7 @@ def show_version(
             shown = await book.with_version(stored, version)
             if output_format == "json":
                 return run_json(shown)
-            return f"{version_line(stored.state, version)}\n\n{shown.report}"
+            return f"{version_line(version)}\n\n{shown.report}"
 
     print_output(run_interruptibly(read()))
     return DONE

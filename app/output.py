@@ -18,7 +18,7 @@ from ..core.records.report import Audit, Version, VersionKind
 from ..core.records.research import Finding, Run, Spent, dollars, total
 from ..core.records.sources import Source
 from ..core.writing.notes import ReportNotes
-from ..core.writing.versions import restored_number, thread_versions
+from ..core.writing.versions import thread_versions
 from ..state import ResearchState
 from ._overview import ListedRun, Overview
 from ._settings import RunName
@@ -149,7 +149,7 @@ def _body_lines(stored: StoredRun) -> list[str]:
     if len(versions) > 1:
         lines += ["", "Versions"]
         for version in versions.values():
-            lines.append(f"  {version_line(state, version)}")
+            lines.append(f"  {version_line(version)}")
     if state.excluded:
         lines += ["", "Excluded by you"]
         for key, exclusion in state.excluded.items():
@@ -197,11 +197,11 @@ def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
     return lines
 
 
-def version_line(state: ResearchState, version: Version) -> str:
+def version_line(version: Version) -> str:
     """Return a version or answer of a thread as one line of a list: name, date, kind, title."""
     kind = _KIND_WORDS[version.kind]
     if version.kind == "revert":
-        kind += f" {restored_number(state, version)}"
+        kind += f" {version.restores}"
     date = version.date[:16].replace("T", " ")
     return f"{version.name:12} {date:16}  {kind:17} {version.title}".rstrip()
 
@@ -215,7 +215,7 @@ def versions_data(state: ResearchState) -> list[dict[str, Any]]:
     for version in thread_versions(state).values():
         fields = version.model_dump(exclude={"content"})
         if version.kind == "revert":
-            fields["restores"] = restored_number(state, version)
+            fields["restores"] = version.restores
         data.append(fields)
     return data
 

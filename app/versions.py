@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from langchain_core.runnables import RunnableConfig
 
 from ..core.errors import UnknownThread, UserMistake
-from ..core.evidence.exclusion import report_without
+from ..core.evidence.exclusion import only_supported_by, report_without, taken_out_note
 from ..core.records.report import Version
 from ..core.settings.context import SystemClock
 from ..core.store.database import lease_for
@@ -102,8 +102,17 @@ async def arevert_thread(
                     for dispute in finished.contradictions
                     if excluded.keys().isdisjoint(dispute.sources)
                 )
+                lost = await asyncio.to_thread(only_supported_by, excluded, finished.report)
+                notes = finished.notes
+                if lost:
+                    notes = (*notes, taken_out_note(len(lost)))
                 finished = finished.model_copy(
-                    update={"report": report, "sources": kept, "contradictions": disputes}
+                    update={
+                        "report": report,
+                        "sources": kept,
+                        "contradictions": disputes,
+                        "notes": notes,
+                    }
                 )
                 content = await keep_finished(pages, finished)
                 version = version.model_copy(update={"content": content})

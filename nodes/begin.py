@@ -25,6 +25,7 @@ from ..core.events.log import Emitter
 from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.citations.labels import labels
+from ..core.evidence.exclusion import scope_without
 from ..core.evidence.text.language import detect_language
 from ..core.library.attachments import INCOMING, message_words, take_files
 from ..core.library.library import Library, LibraryStatus
@@ -118,13 +119,13 @@ async def _continue(
     drop: list[AnyMessage],
 ) -> StateUpdate:
     """Continue the current question with the current keys and models."""
-    scope = state.run.scope.model_copy(update={"excluded": tuple(state.excluded)})
+    scope = scope_without(state.run.scope, state.sources, state.excluded)
     if _has_incoming(state.messages):
         settings = context.within(scope)
         wider, messages, _ = await _index_attached(settings, state.messages, runtime)
         state = replace(state, messages=messages)
         widened = await asyncio.to_thread(_scope_of_index, wider)
-        scope = widened.model_copy(update={"excluded": scope.excluded})
+        scope = scope_without(widened, state.sources, state.excluded)
     check_tools(context.within(scope))
     await load_models(context)
     check_models(ROLES, context)
@@ -211,7 +212,7 @@ async def _start(
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
     scope = await asyncio.to_thread(search_scope, context, status.documents + attached.documents)
-    scope = scope.model_copy(update={"excluded": tuple(state.excluded)})
+    scope = scope_without(scope, state.sources, state.excluded)
     question = Conversation(messages).question
     codes = list[str]()
     if scope.documents:

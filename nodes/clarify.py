@@ -14,7 +14,7 @@ from ..core.errors import ContentRefused
 from ..core.events.blocks import MessagePackets
 from ..core.events.packets import Activity, OverallStop
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.exclusion import UnknownSource, named_sources
+from ..core.evidence.exclusion import UnknownSource, named_sources, scope_without
 from ..core.models.ask import ask_model
 from ..core.models.request import Request
 from ..core.records import tool_names
@@ -270,7 +270,7 @@ async def _exclude(
     for source in sources:
         excluded.setdefault(source.key, exclusion)
     update = await _begin_edit(turn, {}, notices)
-    scope = update["run"].scope.model_copy(update={"excluded": tuple(excluded)})
+    scope = scope_without(update["run"].scope, state.sources, excluded)
     update["run"] = update["run"].model_copy(update={"scope": scope})
     return {**update, "excluded": excluded}
 

@@ -4,9 +4,7 @@ round to the draft. All blocks that are not named stay as they are."""
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from langchain_core.messages import HumanMessage
@@ -21,12 +19,11 @@ from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.markers import replace_markers
 from ..core.evidence.citations.rendering import clean_for_draft
-from ..core.evidence.exclusion import only_supported_by
+from ..core.evidence.exclusion import only_supported_by, taken_out_note
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Draft, Grade, Report, word_count
 from ..core.records.research import Finding
 from ..core.records.sources import Source
-from ..core.writing.basis import ReportBasis
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
 from ..core.writing.edits import apply_edits, losses
 from ..core.writing.forms import Form, form_name
@@ -49,7 +46,6 @@ _MESSAGES = 5
 """Maximum number of the user's earlier messages that the writer is shown."""
 _NAMED = 5
 """Maximum number of lost figures, names and citations that a notice names."""
-_FIGURE = re.compile(r"\d(?:[\d.,\u00a0\u202f]*\d)?")
 _NAMING_WORDS = 4
 """Number of words by which a notice names a block."""
 _ADDING = frozenset({"insert_after", "insert_row", "insert_column"})
@@ -159,10 +155,7 @@ class _Editor:
         """Note the statements that were taken out of the report with their sources."""
         self._taken_out = statements
         if statements:
-            named = "; ".join(f"“{statement}”" for statement in statements[:_NAMED])
-            if len(statements) > _NAMED:
-                named += f" and {len(statements) - _NAMED} more"
-            self.notices.append(f"Taken out, since only excluded sources say it: {named}.")
+            self.notices.append(taken_out_note(len(statements)))
 
     async def ask(self, **asked: Any) -> EditReport | None:
         """Have the model fill in the form; `asked` are further values of the prompt.
@@ -205,7 +198,7 @@ class _Editor:
             "knowledge": "",
             "requirements": "",
             "open_points": "",
-            "taken_out": "",
+            "taken_out": 0,
         }
         if state.own_findings or not self._is_edit:
             values["knowledge"] = turn.basis.known_findings(turn.context.limits.memory_tokens)
@@ -229,10 +222,7 @@ class _Editor:
         values["title"] = self._draft.title
         values["passages"] = await self._passages()
         values["open_points"] = fence("\n".join(numbered)) if numbered else ""
-        if self._taken_out:
-            # Figures of excluded sources are shown to no model.
-            lines = [f"- {_FIGURE.sub('…', statement)}" for statement in self._taken_out]
-            values["taken_out"] = fence("\n".join(lines))
+        values["taken_out"] = len(self._taken_out)
         return values
 
     async def _passages(self) -> str:
@@ -247,12 +237,15 @@ class _Editor:
                 if key in numbers and characters >= 0:
                     passages.setdefault(numbers[key], {})[text] = None
         # The clarifier's words say what "it" and "there" mean.
-        run = self._state.run
-        wanted = "\n".join(filter(None, (run.question, self._state.brief.instruction)))
-        about = replace(self._state, run=run.model_copy(update={"question": wanted}))
-        basis = ReportBasis(about)
-        for key, text in await basis.recalled_passages(turn.pages, _RECALLED_CHARACTERS):
-            passages.setdefault(numbers[key], {})[text] = None
+        asked = (self._state.run.question, self._state.brief.instruction)
+        wanted = ["\n".join(filter(None, asked))]
+        if self._taken_out:
+            # The statements are shown to no model, but what other sources say in their place is.
+            wanted.append("\n".join(self._taken_out))
+        for words in wanted:
+            found = await turn.basis.passages_on(words, turn.pages, _RECALLED_CHARACTERS)
+            for key, text in found:
+                passages.setdefault(numbers[key], {})[text] = None
         if not passages:
             return ""
         shown = list[dict[str, Any]]()

@@ -16,7 +16,7 @@ from ..errors import UserMistake
 from ..records import tool_names
 from ..records.plan import Learning, Observation, StepOutcome
 from ..records.report import CitingText, Draft, Report
-from ..records.research import Action, Finding
+from ..records.research import Action, Finding, Scope
 from ..records.sources import Source
 from .checking.units import report_units
 from .citations.citing import Edit, name_of, with_edits, without_citations_of
@@ -111,6 +111,27 @@ def without_sources(state: ResearchState, excluded: Collection[str]) -> Research
     if not keys:
         return state
     return _Remainder(state, keys).state()
+
+
+def taken_out_note(statements: int) -> str:
+    """Return the note on statements that were taken out of a report; others may read it, so it does
+    not repeat them."""
+    are = "1 statement was" if statements == 1 else f"{statements} statements were"
+    return f"{are} taken out, since only excluded sources say so; `show --diff` shows the change."
+
+
+def scope_without(scope: Scope, sources: Mapping[str, Source], excluded: Collection[str]) -> Scope:
+    """Return a scope with the keys of excluded sources, and without these among the documents that
+    models are told of."""
+    addresses = {sources[key].address for key in excluded if key in sources}
+    lines = list[str]()
+    for line in scope.documents.split("\n"):
+        if not any(address and address in line for address in addresses):
+            lines.append(line)
+    whole = tuple(address for address in scope.whole if address not in addresses)
+    return scope.model_copy(
+        update={"excluded": tuple(excluded), "documents": "\n".join(lines), "whole": whole}
+    )
 
 
 class _Parts(NamedTuple):
@@ -282,11 +303,21 @@ class _Remainder:
         return self._without_lost(_parts(text, self._numbers, self._excluded).text)
 
     def _without_lost(self, text: str) -> str:
-        """Return a text without its uncited sentences that have a lost figure."""
+        """Return a text without its uncited sentences and clauses that have a lost figure."""
         edits = list[Edit]()
+        mixed = set[int]()
         for sentence in sentences_of(text):
-            if not sentence.numbers and self._has_lost(sentence.raw):
+            if not self._has_lost(sentence.raw):
+                continue
+            if sentence.numbers:
+                mixed.add(sentence.start)
+            else:
                 edits.append(_removal(sentence))
+        if mixed:
+            for unit in report_units(text, self._numbers):
+                is_uncited = unit.sentence_start in mixed and not unit.sources
+                if is_uncited and self._has_lost(unit.raw):
+                    edits.append(Edit(unit.start, unit.end, ""))
         if not edits:
             return text
         return _tidied(with_edits(settle_fences(text), edits))

@@ -386,6 +386,8 @@ class Version(Record):
     it."""
     question_id: str
     """Id of the question that it ended."""
+    restores: int = 0
+    """If it was put back: the number of the version whose text it has; else 0."""
 
     @property
     def is_answer(self) -> bool:

@@ -218,8 +218,12 @@ class ReportBasis:
 
         Their total length is at most `characters`. The list is empty if no texts are stored.
         """
-        question = self.state.run.question
-        return await asyncio.to_thread(_passages_on, question, await self.texts(pages), characters)
+        return await self.passages_on(self.state.run.question, pages, characters)
+
+    async def passages_on(self, words: str, pages: Pages, characters: int) -> list[SourcePassage]:
+        """Return passages of the thread's numbered sources on these words, like
+        `recalled_passages`."""
+        return await asyncio.to_thread(_passages_on, words, await self.texts(pages), characters)
 
     async def deciding_passages(self, pages: Pages, window: int) -> str:
         """Return fenced JSON with the passages behind each source's learnings, and the source's

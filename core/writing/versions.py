@@ -102,14 +102,6 @@ def version_of_question(state: ResearchState, question_id: str) -> Version | Non
     return None
 
 
-def restored_number(state: ResearchState, version: Version) -> int:
-    """Return the number of the version whose text a version of the kind `revert` has."""
-    for earlier in thread_versions(state).values():
-        if not earlier.is_answer and earlier.content == version.content:
-            return earlier.number
-    return version.number
-
-
 def find_version(state: ResearchState, number: int, *, is_answer: bool = False) -> Version:
     """Return a version, or an answer, by its number; raises `UnknownVersion`, which says which
     there are."""
@@ -212,6 +204,7 @@ def reverted(
             "kind": "revert",
             "date": now.isoformat(timespec="seconds"),
             "question_id": run.id,
+            "restores": version.restores or version.number,
         }
     )
     # The state has no plan for it, from which its title could be taken.

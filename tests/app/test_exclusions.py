@@ -29,7 +29,7 @@ def test_an_excluded_source_is_named_by_number_or_file_and_not_cited_again(finis
     assert done.code == 0 and "Excluded: [1] Skerry Light" in done.err
     # A version without the source is made at once.
     assert not any(location.endswith("lighthouse.md") for location in cited(finished))
-    assert "Taken out, since only excluded sources say it" in done.out
+    assert "taken out, since only excluded sources say so" in done.out
     page = finished.call("show", "light").out
     assert "Excluded by you" in page and "out of date" in page and "version 2" in page
     question = ("ask", "When was the Skerry Light lit?", "--thread", "light", "--no-web")

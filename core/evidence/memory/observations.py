@@ -167,8 +167,10 @@ class ThreadDisputes:
             words = set(stems(claim))
             return any(2 * len(words & sentence) >= len(words) for sentence in sentences)
 
+        # An edited report states what earlier questions have found.
+        is_edit = self._state.run.entry == "edit"
         disputes = list[Dispute]()
-        for dispute in self.confirmed():
+        for dispute in self.in_thread() if is_edit else self.confirmed():
             if any(map(is_stated, dispute.claims)):
                 disputes.append(dispute)
         return disputes
