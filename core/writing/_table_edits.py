@@ -113,7 +113,6 @@ def _applied(table: Table, edits: Sequence[ReportEdit]) -> str:
     deleted_columns = {edit.column for edit in edits if edit.kind == "delete_column"}
     deleted_rows = {edit.row for edit in edits if edit.kind == "delete_row"}
     columns = len(table.header.cells)
-    columns_after = _columns_after(columns, edits)
 
     def line_of(row: TableRow, new_cells: Sequence[str]) -> str:
         """Return a row with the cells of new columns, and without those of deleted ones."""
@@ -145,9 +144,10 @@ def _applied(table: Table, edits: Sequence[ReportEdit]) -> str:
 
     def new_line(edit: ReportEdit) -> str:
         row = TableRow("|", tuple(map(_cell, edit.cells)), "|")
-        if len(edit.cells) == columns_after:
-            return row.text
-        return line_of(row, [" "] * len(new_columns))
+        if len(edit.cells) == columns:
+            return line_of(row, [" "] * len(new_columns))
+        # It has a cell for each column that the table will have.
+        return row.text
 
     lines = [changed(0, table.header), line_of(table.rule, [_NEW_RULE] * len(new_columns))]
     for number in range(len(table.rows) + 1):

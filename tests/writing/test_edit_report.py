@@ -430,3 +430,49 @@ async def test_what_the_report_leaves_open_stays_open_until_an_edit_answers_it(
     assert f"1. {gap}" in prompt and "`answered`" in prompt
     state = await run.ask(asking())
     assert gap not in notes(state) and state.run.status == "completed"
+
+
+ALL_KINDS: list[dict[str, Any]] = [
+    {"kind": "insert_row", "block": 3, "row": 1, "cells": ["Anlow", "1901 [1]", "12 metres [1]"]},
+    {"kind": "move_after", "block": 6, "last": 7, "after": 0},
+    {"kind": "replace", "block": 7, "text": "It will stand for long."},
+    {"kind": "delete", "block": 5},
+    {"kind": "insert_after", "block": 4, "text": "- It is old. [1]"},
+    {"kind": "set_cell", "block": 3, "row": 1, "column": 1, "text": "Skerry Light"},
+    {"kind": "insert_column", "block": 3, "column": 3, "cells": ["Keeper", "Moran [1]", "none"]},
+    {"kind": "delete_column", "block": 3, "column": 2},
+    {"kind": "delete_row", "block": 3, "row": 2},
+]
+OF_ALL_KINDS = """\
+## Outlook
+
+It will stand for long.
+
+## History
+
+The Skerry Light was lit for the first time in 1844. [1] It stands 45 metres tall. [1]
+
+| Light | Height | Keeper |
+| :-- | --: | --- |
+| Skerry Light | 38 metres [1] | Moran [1] |
+| Anlow | 12 metres [1] | |
+
+- It is a light. [1]
+- It is old. [1]"""
+
+
+@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+async def test_all_kinds_of_edits_in_one_form(tmp_path: Path, strategy: str) -> None:
+    row = "| Skerry | 1844 [1] | 38 metres [1] |"
+    draft = DRAFT.replace(row, f"{row}\n| Moor | 1850 [1] | 9 metres [1] |")
+    run: Lab = edit_lab(
+        tmp_path, writer={"": [draft], "edit_report": [edits(*ALL_KINDS)]}, verify="off"
+    )
+    if strategy == "planned":
+        form = {"edits": ALL_KINDS, "done": DONE}
+        rules = {"report": lambda _: draft}
+        run = planned_edit_lab(tmp_path, lambda _: form, rules=rules, verify="off")
+    assert text_of(await run.ask()) == draft
+    state = await run.ask(asking())
+    assert text_of(state) == OF_ALL_KINDS
+    assert "left out" not in notes(state)
