@@ -35,6 +35,10 @@ _MARK = "deep_research"
 """Key in `additional_kwargs` of assistant messages for their kind."""
 Mark = Literal["", "clarification", "plan", "draft", "report", "ended"]
 """Kind of a stored message; a `draft` is an unchecked report, which the checked report replaces."""
+REPLACES = "deep_research_replaces"
+"""Key in `additional_kwargs` of a report's message: whether it is a changed version of the report
+before."""
+_REPLACED = "(A version of the report that the user has had changed since.)"
 _PROGRESS = "progress"
 """Kind of a streamed message with a line of progress; never stored in the state."""
 Value = TypeVar("Value")
@@ -156,6 +160,7 @@ class Conversation(NamedTuple):
         System messages are left out; they are in `house_rules`.
         """
         shown: list[AnyMessage] = []
+        report: int | None = None
         for message in self.messages:
             if isinstance(message, HumanMessage):
                 shown.append(_shown_to_models(message))
@@ -163,6 +168,13 @@ class Conversation(NamedTuple):
                 kept = {}
                 if _MARK in message.additional_kwargs:
                     kept[_MARK] = message.additional_kwargs[_MARK]
+                if report is not None and message.additional_kwargs.get(REPLACES):
+                    # Each version of a report repeats most of the one before.
+                    shown[report] = AIMessage(
+                        _REPLACED, additional_kwargs=shown[report].additional_kwargs
+                    )
+                if mark_of(message) == "report":
+                    report = len(shown)
                 shown.append(AIMessage(message.text, additional_kwargs=kept))
         return shown
 

@@ -14,7 +14,7 @@ from langgraph.graph.message import push_message
 from typing_extensions import override
 
 from ...state import ResearchState
-from ..dialogue.conversation import Mark, mark_of, marked
+from ..dialogue.conversation import REPLACES, Mark, mark_of, marked
 from ..dialogue.transcripts import REASONING
 from ..events.blocks import MessagePackets, ReportPackets
 from ..events.call import ProseEvents
@@ -273,9 +273,12 @@ class Delivery:
         `thought` is the model's reasoning.
         """
         document = document_of(finished_of(self._state, report), self.reader)
-        if not thought:
-            return marked(document, mark)
-        return marked(document, mark, **{REASONING: thought})
+        more: dict[str, object] = {}
+        if thought:
+            more[REASONING] = thought
+        if self._state.run.entry == "edit":
+            more[REPLACES] = True
+        return marked(document, mark, **more)
 
 
 class CleanReport(NamedTuple):

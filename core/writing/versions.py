@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from ...state import ResearchState, StateUpdate, channels_reset
-from ..dialogue.conversation import marked, safe_text, title_or_question
+from ..dialogue.conversation import REPLACES, marked, safe_text, title_or_question
 from ..errors import UserMistake
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, title_line, write_document
@@ -213,7 +213,7 @@ def reverted(
     update["run"] = run
     update["report"] = report
     update["versions"] = {new.name: new}
-    update["messages"] = [marked(document_of(finished, reader), "report")]
+    update["messages"] = [marked(document_of(finished, reader), "report", **{REPLACES: True})]
     return new, update
 
 

@@ -476,3 +476,22 @@ async def test_all_kinds_of_edits_in_one_form(tmp_path: Path, strategy: str) -> 
     state = await run.ask(asking())
     assert text_of(state) == OF_ALL_KINDS
     assert "left out" not in notes(state)
+
+
+async def test_later_questions_show_models_only_the_latest_version_of_a_report(
+    tmp_path: Path,
+) -> None:
+    run = edit_lab(
+        tmp_path,
+        edits(EDITS[0]),
+        planner=[PLAN, PLAN],
+        orchestrator=[research("When was the light lit?"), REPORT, REPORT],
+        clarifier=[CLEAR, CLEAR],
+        writer={"": [DRAFT, "It was lit in 1844. [1]"], "edit_report": [edits(EDITS[0])]},
+    )
+    await run.ask()
+    await run.ask(asking("Drop the outlook."))
+    await run.ask("And the keepers?")
+    prompt = run.calls("clarifier")[-1].text
+    assert prompt.count("## History") == 1 and "## Outlook" not in prompt
+    assert "(A version of the report that the user has had changed since.)" in prompt
