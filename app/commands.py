@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.dialogue.conversation import safe_text
 from ..core.errors import UnknownSetting
@@ -21,6 +21,10 @@ from ._progress import Outlet
 from ._settings import RunName, data_folder, expand_id, settings_from_options
 from ._terminal import Output, check_output, say
 from .exports.formats import chosen_format
+
+if TYPE_CHECKING:
+    # The import loads LangGraph.
+    from ._research import Step
 
 QUESTION = (
     "When was the light on the Bell Rock shown for the first time, why was Smeaton's tower given "
@@ -67,36 +71,26 @@ def resume_run(
 ) -> int:
     """Resume a run and print the report; `answer` is the user's answer to a waiting run, or a hint
     to a stopped one."""
-    name = _new_name(expand_id(safe_text(thread), data_dir), data_dir)
 
-    def work() -> int:
-        given = settings_from_options(**options)
-        Context.read(given)
-        _check_target(name, outlet)
-        from ._research import resume_step, run_to_report
+    def step(name: str, given: Mapping[str, Any]) -> Step:
+        from ._research import resume_step
 
-        step = resume_step(name.thread, safe_text(answer), given)
-        return run_to_report(name, data_folder(data_dir), outlet, step)
+        return resume_step(name, safe_text(answer), given)
 
-    return exit_code_of(work, name, outlet)
+    return _go_on(thread, step, data_dir, outlet, options)
 
 
 def edit_run(
     thread: str, words: str, *, data_dir: Path | None, outlet: Outlet, **options: Any
 ) -> int:
     """Change the report of a finished run as `words` say, and print it."""
-    name = _new_name(expand_id(safe_text(thread), data_dir), data_dir)
 
-    def work() -> int:
-        given = settings_from_options(**options)
-        Context.read(given)
-        _check_target(name, outlet)
-        from ._research import edit_step, run_to_report
+    def step(name: str, given: Mapping[str, Any]) -> Step:
+        from ._research import edit_step
 
-        step = edit_step(name.thread, safe_text(words), given)
-        return run_to_report(name, data_folder(data_dir), outlet, step)
+        return edit_step(name, safe_text(words), given)
 
-    return exit_code_of(work, name, outlet)
+    return _go_on(thread, step, data_dir, outlet, options)
 
 
 def exclude_sources(
@@ -109,15 +103,35 @@ def exclude_sources(
     **options: Any,
 ) -> int:
     """Exclude sources of a finished run, and print its report without them."""
+
+    def step(name: str, given: Mapping[str, Any]) -> Step:
+        from ._research import exclude_step
+
+        return exclude_step(name, sources, safe_text(because).strip(), given)
+
+    return _go_on(thread, step, data_dir, outlet, options)
+
+
+def _go_on(
+    thread: str,
+    make_step: Callable[[str, Mapping[str, Any]], Step],
+    data_dir: Path | None,
+    outlet: Outlet,
+    options: Mapping[str, Any],
+) -> int:
+    """Go on with a stored run, and print the report; return the exit code.
+
+    `make_step` makes the step from the run's name and the given settings; it loads LangGraph.
+    """
     name = _new_name(expand_id(safe_text(thread), data_dir), data_dir)
 
     def work() -> int:
         given = settings_from_options(**options)
         Context.read(given)
         _check_target(name, outlet)
-        from ._research import exclude_step, run_to_report
+        step = make_step(name.thread, given)
+        from ._research import run_to_report
 
-        step = exclude_step(name.thread, sources, safe_text(because).strip(), given)
         return run_to_report(name, data_folder(data_dir), outlet, step)
 
     return exit_code_of(work, name, outlet)

@@ -123,7 +123,10 @@ def taken_out_note(statements: int) -> str:
 def scope_without(scope: Scope, sources: Mapping[str, Source], excluded: Collection[str]) -> Scope:
     """Return a scope with the keys of excluded sources, and without these among the documents that
     models are told of."""
-    addresses = {sources[key].address for key in excluded if key in sources}
+    addresses = set[str]()
+    for key in excluded:
+        if key in sources:
+            addresses.add(sources[key].address)
     lines = list[str]()
     for line in scope.documents.split("\n"):
         if not any(address and address in line for address in addresses):

@@ -324,7 +324,8 @@ def _fault_of_text(text: str) -> str:
         return "its code block is not closed"
     for block in blocks:
         lines = block.text.split("\n")
-        if block.kind == "paragraph" and sum(line.lstrip()[:1] == "|" for line in lines) > 1:
+        rows = [line for line in lines if line.lstrip().startswith("|")]
+        if block.kind == "paragraph" and len(rows) > 1:
             return _NO_TABLE
         if block.kind == "table":
             table = Table.read(block)
