@@ -385,7 +385,8 @@ class _Trail:
             for given in calculation.inputs:
                 if given.origin not in _NEEDS_NO_PREMISE:
                     premises |= self._stating[_rounded(given.value)]
-                    rests_on_messages |= given.origin == "request"
+                    if given.origin == "request":
+                        rests_on_messages = True
         for words in judgement.elsewhere:
             premises |= self._with_words(words)
             rests_on_messages |= stands_in(words, self._evidence.request)

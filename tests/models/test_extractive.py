@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from kit import models as handed_in
+from kit.runs import ask
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deep_research.core.evidence.text.words import sought_words, tokens
@@ -564,3 +566,32 @@ def test_no_figure_is_lost_from_sentences_that_begin_with_one(pairs: list[tuple[
 @pytest.mark.parametrize("text", ["स्केरी प्रकाशस्तंभ 39 मीटर ऊँचा है", "مَنارَةُ سكيري بُنِيَت عام 1844"])
 def test_a_word_with_combining_marks_is_one_word_in_the_index_and_in_units(text: str) -> None:
     assert len(tokens(text)) == len(sought_words(text)) == len(text.split())
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "said"),
+    [
+        (
+            "What rent was offered for unit 7?",
+            "We offer unit 7 for 2,640 euros a month from 1 June.\n\n"
+            "| Unit | Rent |\n|---|---|\n| 7 | 2,640 |\n| 9 | 1,980 |",
+            "from 1 June",
+        ),
+        (
+            "What is the fee of the Harwich branch?",
+            "Harwich pays 310 until the pier is mended.\n\n"
+            "| Branch | Fee |\n|---|---|\n| Harwich | 310 |\n| Deal | 290 |",
+            "until the pier is mended",
+        ),
+        (
+            "Welche Leistung hat Turbine 4?",
+            "Nummer 4 läuft seit März mit 850 Kilowatt.\n\n"
+            "| Turbine | Leistung |\n|---|---|\n| 4 | 850 |\n| 5 | 910 |",
+            "seit März",
+        ),
+    ],
+)
+def test_a_sentence_with_all_values_of_a_row_is_quoted_with_it(
+    tmp_path: Path, question: str, text: str, said: str
+) -> None:
+    assert said in ask(tmp_path, question, offer_md=f"# Offer\n\n{text}\n")

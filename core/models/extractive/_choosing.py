@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from ...evidence.text.similarity import bare_title, rarity
+from ...evidence.text.similarity import bare_title, grouped, rarity
 from ...evidence.text.words import DRAFT_WORDS, STOP_WORDS, dates_in, stem, tokens
 from ..request import ShownDocument
 from ._editions import newest_editions, versions_in
@@ -31,6 +31,8 @@ _FIGURE, _LENGTH = 0.1, 0.002
 """Bonus for a figure, and penalty for each word."""
 _NEAR, _WIDE = 0.5, 2.2
 """Maximum distance from the best unit's score, and the factor by which it is wider for a topic."""
+_FEWEST_VALUES = 2
+"""Minimum number of words in a row's cells that a sentence must have to say the same."""
 _ALIKE = 0.6
 """Minimum similarity between a sentence of one edition and its counterpart in another."""
 _NUMBER_IN_PARTS = re.compile(r"\d+(?:\.\d+)+")
@@ -54,7 +56,30 @@ class Chooser:
         for unit in self._units:
             self._words[unit] = _words_in(unit.text)
             self._above[unit] = self._words_above(unit)
+        self._name_values()
         self._scores = self._scored()
+
+    def _name_values(self) -> None:
+        """Count the column names of a table row as words above each sentence of its document that
+        has all values of the row, since it says at least as much."""
+        rows = [unit for unit in self._units if unit.kind == "row"]
+        prose = grouped(
+            [unit for unit in self._units if unit.kind != "row"], lambda unit: unit.number
+        )
+        for row in rows:
+            names = list[str]()
+            values = list[str]()
+            for cell in row.text.split("; "):
+                name, _, value = cell.rpartition(": ")
+                names.append(name)
+                values.append(value)
+            stated = _words_in(" ".join(values))
+            has_figure = any(map(str.isdigit, " ".join(values)))
+            if len(stated) < _FEWEST_VALUES or not has_figure:
+                continue
+            for unit in prose.get(row.number, ()):
+                if stated <= self._words[unit]:
+                    self._above[unit] |= _words_in(" ".join(names))
 
     def choose(self, budget: int) -> list[QuotableUnit]:
         """Return the units to quote in at most `budget` words, those of older editions last.
