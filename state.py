@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Annotated, Any, Literal, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
-from langgraph.channels import DeltaChannel
+from langgraph.channels import DeltaChannel, EphemeralValue
 from langgraph.types import Overwrite
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
@@ -150,8 +150,9 @@ class ResearchState:
     base: Report | None = None
     """The thread's last full report with its title, from which edits start; short answers to
     follow-ups leave it alone."""
-    edit: bool = False
-    """Whether the input asks for an edit of that report (see `ResearchInput`)."""
+    edit: Annotated[bool, EphemeralValue(bool)] = False
+    """Whether the input asks for an edit of that report (see `ResearchInput`); lasts no longer than
+    that input, even if the edit is refused."""
 
     @property
     def title(self) -> str:

@@ -332,7 +332,11 @@ async def show_source(request: Request) -> Response:
 
 
 async def exclude_source(request: Request) -> Response:
-    """Exclude the source with this number in the thread; `because` in the body is the reason."""
+    """Exclude the source with this number in the thread; `because` in the body is the reason.
+
+    Returns the words of the `edit` that makes a version of the report without it, to be sent as the
+    input of a run; empty if the report does not cite it.
+    """
     stored = await _run(request)
     sent = sent_json(request)
     because = sent.get("because", "") if isinstance(sent, dict) else ""
@@ -342,8 +346,10 @@ async def exclude_source(request: Request) -> Response:
         )
     number = str(request.path_params["number"])
     with _refused_change():
-        await _own_book(request).exclude(stored.thread, [number], because)
-    return Response(status_code=204)
+        book = _own_book(request)
+        sources = await book.exclude(stored.thread, [number], because)
+        stored = await book.read(stored.thread)
+    return JSONResponse({"edit": safe_text(stored.words_without(sources, because))})
 
 
 async def include_source(request: Request) -> Response:
@@ -436,6 +442,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "sources": _sources(state),
         "excluded": [state.sources[key].number for key in state.excluded],
         "checked": stored.checked,
+        "done": run.done,
         "open_gaps": ReportNotes(state).open_points(),
         "messages": messages,
     }

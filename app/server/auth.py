@@ -134,8 +134,8 @@ async def check_run(user: str, value: Mapping[str, Any]) -> None:
     words = refused_webhook(given.get("webhook"))
     if words:
         _refuse(words)
-    if sent is not None and not _has_only_messages(sent):
-        _refuse('input: a run accepts only {"messages": [...]}.')
+    if sent is not None and not _is_input(sent):
+        _refuse('input: a run accepts only {"messages": [...]}, and "edit": true beside it.')
     goto = command.get("goto")
     has_foreign_update = update and not _has_only_messages(update)
     if has_foreign_update or (goto and goto not in ("__end__", ["__end__"])):
@@ -161,6 +161,12 @@ async def check_run(user: str, value: Mapping[str, Any]) -> None:
             holder["messages"] = await _new_messages(holder["messages"], checkpoint)
     if not sent and await asyncio.to_thread(owner_of_checkpoints, checkpoint["thread_id"]) is None:
         _refuse('This thread has no question yet: send one as input, {"messages": [...]}.')
+
+
+def _is_input(values: object) -> bool:
+    if not isinstance(values, dict) or not isinstance(values.get("edit", False), bool):
+        return False
+    return values.keys() <= {"messages", "edit"}
 
 
 def _has_only_messages(values: object) -> bool:
