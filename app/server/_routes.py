@@ -318,6 +318,8 @@ async def show_source(request: Request) -> Response:
     if not link.startswith(("http://", "https://")):
         # Browsers do not open local files from a web page.
         link = ""
+    # An earlier question has the exclusions of its time.
+    current = await _own_book(request).read(stored.thread)
     data = {
         "number": number_in_report,
         "title": source.shown_title,
@@ -325,7 +327,7 @@ async def show_source(request: Request) -> Response:
         "link": link,
         "read_at": source.read_at,
         "number_in_thread": source.number,
-        "is_excluded": source.key in stored.state.excluded,
+        "is_excluded": source.key in current.state.excluded,
         "texts": [text.text for text in texts.get(key, ())],
     }
     return JSONResponse(clean_nested(data), headers={"Cache-Control": "no-store"})
