@@ -26,7 +26,7 @@ const isAtWork = () => ["running", "starting"].includes(latest()?.run.status);
 // Sources are excluded and used again only between two runs.
 export function offerUse() {
   const run = latest()?.run, isOffered = run && !run.is_unfinished && !isAtWork() && run.status !== "waiting";
-  for (const control of document.querySelectorAll(".source-use button")) control.hidden = !isOffered;
+  for (const control of document.querySelectorAll(".source-use > *")) control.hidden = !isOffered;
 }
 
 const sectionOf = (exchange) => byId("column").querySelector(`[data-key="exchange-${exchange.index}"]`);
