@@ -65,8 +65,8 @@ export function sourceView(source, quotes) {
     source.link && h("p", {}, h("a", { href: source.link, target: "_blank", rel: "noopener noreferrer nofollow" }, source.link)),
     h("p", { class: "quiet" }, source.texts.length ? `The text as it was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source was not stored."),
     source.number_in_thread > 0 && h("p", { class: "source-use" }, source.is_excluded
-      ? ["You have excluded this source: answers from now on do without it. ", button("include-source", "Use it again", { value: String(source.number_in_thread) })]
-      : [button("exclude-source", "Don’t use this source", { value: String(source.number_in_thread) }), h("span", { class: "quiet" }, " A report that cites it gets a version without it.")]),
+      ? ["You have excluded this source: answers from now on do without it.", button("include-source", "Use it again", { value: String(source.number_in_thread) })]
+      : [button("exclude-source", "Don’t use this source", { value: String(source.number_in_thread) }), h("span", { class: "quiet" }, "A report that cites it gets a version without it.")]),
     source.texts.map((text) => markSigns(h("div", { class: "source-text prose", tabindex: "0", dir: "auto", role: "region", "aria-label": "Text of the source" },
       markdown(quotes.reduce(withSigns, text))))),
   ].flat().filter(Boolean);
