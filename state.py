@@ -151,8 +151,8 @@ class ResearchState:
     """The thread's last full report with its title, from which edits start; short answers to
     follow-ups leave it alone."""
     edit: Annotated[bool, EphemeralValue(bool)] = False
-    """Whether the input asks for an edit of that report (see `ResearchInput`); known to the first
-    node alone, so that the next message is none."""
+    """Whether the input asks for an edit of that report (see `ResearchInput`); lasts no longer than
+    that input, even if the edit is refused."""
 
     @property
     def title(self) -> str:

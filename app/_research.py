@@ -78,14 +78,8 @@ def exclude_step(thread: str, names: Sequence[str], because: str, given: Mapping
         sources = await book.exclude(thread, names, because)
         say_sources("Excluded", sources)
         stored = await book.read(thread)
-        report = stored.state.report or stored.state.base
-        if report is None or {source.key for source in sources}.isdisjoint(report.sources):
-            return stored
-        shown = [f"[{source.number}] {source.shown_title}" for source in sources]
-        words = f"Do without these sources: {', '.join(shown)}."
-        if because:
-            words += f" {because}"
-        return await book.edit(thread, words, given, view)
+        words = stored.words_without(sources, because)
+        return await book.edit(thread, words, given, view) if words else stored
 
     return step
 

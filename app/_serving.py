@@ -59,6 +59,11 @@ class LocalRuns(NamedTuple):
     settings: Context
     """All of the operator's settings, with absolute document paths."""
 
+    @property
+    def _given_without_docs(self) -> dict[str, Any]:
+        """The operator's options for a stored run, which searches the documents of its question."""
+        return {name: value for name, value in self.given.items() if name != "docs"}
+
     async def begin(
         self,
         thread: str,
@@ -78,8 +83,11 @@ class LocalRuns(NamedTuple):
         """See `Runs.go_on`."""
         # An unknown thread must not be created.
         await self.book.read(thread)
-        given = {name: value for name, value in self.given.items() if name != "docs"}
-        return await self.book.ask(thread, words, given, view)
+        return await self.book.ask(thread, words, self._given_without_docs, view)
+
+    async def edit(self, thread: str, words: str, view: CallProgress) -> StoredRun:
+        """See `Runs.edit`."""
+        return await self.book.edit(thread, words, self._given_without_docs, view)
 
     async def check(
         self, report: bytes, name: str, request: str, on_notice: Callable[[str], None]

@@ -84,6 +84,29 @@ AnswerNumber = Annotated[
 ]
 ThreadId = Annotated[str, Field(description="Id of the research.")]
 AnswerWords = Annotated[str, Field(description="The answer, in plain words.")]
+EditWords = Annotated[
+    str,
+    Field(description="What to change, in plain words, such as `Drop the second section.`"),
+]
+SourceNames = Annotated[
+    tuple[str, ...],
+    Field(
+        min_length=1,
+        max_length=50,
+        description=(
+            "Sources of the research, each by its number in the report, its address, its domain "
+            "(all its pages) or its file name."
+        ),
+    ),
+]
+Reason = Annotated[
+    str,
+    Field(max_length=200, description="Why they are excluded; shown to readers of the report."),
+]
+UseAgain = Annotated[
+    bool,
+    Field(description="Undo it: use sources again that were excluded. The report stays as it is."),
+]
 FurtherQuestion = Annotated[str, Field(description="The follow-up question, or the hint.")]
 QueryArgument = Annotated[
     str,
@@ -148,6 +171,9 @@ class Runs(Protocol):
 
         Returns as `begin` does; raises `UnknownThread`.
         """
+
+    async def edit(self, thread: str, words: str, view: CallProgress) -> StoredRun:
+        """Change the report of a finished run as the words say; returns as `begin` does."""
 
     async def check(
         self, report: bytes, name: str, request: str, on_notice: Callable[[str], None]
@@ -261,7 +287,9 @@ class ResearchServer(FastMCP[Any]):
         self._runs_of = runs_of
         self._heartbeat = settings.limits.heartbeat_seconds
         reading = (self.read_report, self.search_documents, self.search_earlier, self.check_report)
-        for tool in (self.research, self.answer, self.follow_up, *reading):
+        asking = (self.research, self.answer, self.follow_up)
+        changing = (self.edit_report, self.exclude_sources)
+        for tool in (*asking, *changing, *reading):
             self.add_tool(
                 tool,
                 description=" ".join((tool.__doc__ or "").split()),
@@ -350,12 +378,49 @@ class ResearchServer(FastMCP[Any]):
         """
         runs = self._runs(call)
         view = CallProgress("")
-        stored = await runs.book.read(thread)
-        if stored.asks:
-            raise UnknownSetting(
-                f"Research {thread!r} has a question; reply with `answer`: {stored.asks}"
-            )
+        _refuse_waiting(await runs.book.read(thread))
         return await self._run(call, thread, view, runs.go_on(thread, question, view))
+
+    async def edit_report(
+        self, call: Call[Any, Any], thread: ThreadId, words: EditWords
+    ) -> Annotated[CallToolResult, ResearchResult]:
+        """Change the report of a finished research: its words, order, tables or language.
+
+        Only the blocks that the change concerns are written anew; facts that no source of the
+        research has are researched first, which takes minutes. Returns the new version, whose notes
+        say what was changed; earlier versions stay.
+        """
+        runs = self._runs(call)
+        view = CallProgress("")
+        await self._finished(runs, thread)
+        return await self._run(call, thread, view, runs.edit(thread, words, view))
+
+    async def exclude_sources(
+        self,
+        call: Call[Any, Any],
+        thread: ThreadId,
+        sources: SourceNames,
+        because: Reason = "",
+        use_again: UseAgain = False,
+    ) -> Annotated[CallToolResult, ResearchResult]:
+        """Exclude sources of a finished research, which then does without them.
+
+        If its report cites them, returns a new version without what they alone support.
+        """
+        runs = self._runs(call)
+        view = CallProgress("")
+        await self._finished(runs, thread)
+        words = ""
+        if use_again:
+            await runs.book.include(thread, sources)
+            stored = await runs.book.read(thread)
+        else:
+            excluded = await runs.book.exclude(thread, sources, because)
+            stored = await runs.book.read(thread)
+            words = stored.words_without(excluded, because)
+        if not words:
+            return _result(stored)
+        return await self._run(call, thread, view, runs.edit(thread, words, view))
 
     async def read_report(
         self,
@@ -451,6 +516,16 @@ class ResearchServer(FastMCP[Any]):
     def _runs(self, call: Call[Any, Any]) -> Runs:
         return self._runs_of(call.request_context.request)
 
+    async def _finished(self, runs: Runs, thread: str) -> None:
+        """Raise `UnknownSetting`, which says what to do first, if a research is not finished."""
+        stored = await runs.book.read(thread)
+        _refuse_waiting(stored)
+        if stored.is_unfinished:
+            raise UnknownSetting(
+                f"Research {thread!r} is not finished (its status is {stored.status!r}): resume it "
+                "with `follow_up`, or wait for its report."
+            )
+
     async def _run(
         self,
         call: Call[Any, Any],
@@ -513,6 +588,13 @@ class CallProgress(PlainLines):
             # The run continues if the caller has disconnected; its report can be read later.
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                 await call.report_progress(number, None, line)
+
+
+def _refuse_waiting(stored: StoredRun) -> None:
+    if stored.asks:
+        raise UnknownSetting(
+            f"Research {stored.thread!r} has a question; reply with `answer`: {stored.asks}"
+        )
 
 
 def _result(stored: StoredRun) -> CallToolResult:

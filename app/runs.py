@@ -57,6 +57,7 @@ from ..core.writing.versions import (
     read_stored_version,
     thread_versions,
 )
+from ..nodes.begin import base_of
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
@@ -245,6 +246,28 @@ class StoredRun(NamedTuple):
             command += " --answer TEXT"
         raise NoReportYet(f"The run {name.thread!r} has no report yet: {status}. Resume: {command}")
 
+    def check_editable(self, context: Context) -> None:
+        """Raise `NoReportYet` if there is no finished report to change, and `ReportNotEditable` if
+        the model of these settings cannot change it."""
+        report = base_of(self.state)
+        if self.is_unfinished or report is None:
+            self.finished_report()
+        elif self.state.excluded.keys().isdisjoint(report.sources):
+            # Otherwise code alone makes a version without these sources.
+            check_editor(context)
+
+    def words_without(self, sources: Sequence[Source], because: str) -> str:
+        """Return the words of an edit that makes a version of the report without these sources,
+        which the user has excluded; empty if the report cites none of them."""
+        report = base_of(self.state)
+        if report is None or {source.key for source in sources}.isdisjoint(report.sources):
+            return ""
+        shown = [f"[{source.number}] {source.shown_title}" for source in sources]
+        words = f"Do without these sources: {', '.join(shown)}."
+        if because:
+            words += f" {because}"
+        return words
+
     def at(self, finished: FinishedReport, reader: str | None) -> StoredRun:
         """Return the run as if it had ended with this report of its thread, without what is only
         known of the current question, such as its plan; `reader` as in `links_of`."""
@@ -413,16 +436,11 @@ class RunBook(NamedTuple):
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
             stored = await self.read(thread, lease.owner)
-            if stored.is_unfinished or not (stored.state.report or stored.state.base):
-                stored.finished_report()
             choices = await self._notes(thread).choices(given)
             context = self._context(choices)
             check_question(words, context.limits.question_characters)
             await load_models(context)
-            report = stored.state.report or stored.state.base
-            if not report or stored.state.excluded.keys().isdisjoint(report.sources):
-                # Otherwise code alone makes a version without these sources.
-                check_editor(context)
+            stored.check_editable(context)
             notices = [*check_models(ROLES, context), *tracing_notices(context)]
             await self._notes(thread).remember(choices, context)
             view.begin(notices)

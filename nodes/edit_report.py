@@ -110,7 +110,9 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         nothing = labels(state.run.language_code).no_citation
         changed = changed.model_copy(update={"text": nothing, "streamed": nothing})
     changed = changed.model_copy(update={"findings": tuple(state.findings), "is_lacking": False})
-    update = turn.update(notices=(*state.run.notices, *editor.notices), **editor.language)
+    update = turn.update(
+        notices=(*state.run.notices, *editor.notices), done=editor.done, **editor.language
+    )
     turn.apply(run=update["run"], draft=changed)
     if is_edit:
         messages = await asyncio.to_thread(turn.delivery.edited_draft_messages, changed)
@@ -150,6 +152,11 @@ class _Editor:
         """Notices for the reader about the changes."""
         self.language: dict[str, str] = {}
         """Fields of the run that change with the report's language."""
+
+    @property
+    def done(self) -> str:
+        """What the user's edit has changed; empty if nothing is known."""
+        return self.notices[0] if self._is_edit and self.notices else ""
 
     def take_out(self, statements: Sequence[str]) -> None:
         """Note the statements that were taken out of the report with their sources."""

@@ -128,11 +128,7 @@ class ServedRuns(NamedTuple):
     async def go_on(self, thread: str, words: str, view: CallProgress) -> StoredRun:
         """See `Runs.go_on`."""
         stored = await self.book.read(thread)
-        run = stored.state.run
-        context = dict[str, Any]()
-        if run.id:
-            # A follow-up does not inherit the documents of the earlier question by itself.
-            context["docs"] = SharedDocuments(self.settings.docs).names(run.scope.docs)
+        context = self._context_of(stored)
         # Converts the message to arguments of LangGraph's API.
         message = stored.message(words)
         sent: dict[str, Any] = {"input": _said(words)}
@@ -144,6 +140,15 @@ class ServedRuns(NamedTuple):
             sent = {"command": {"update": _said(words)}}
         return await self._run(thread, stored.strategy, words, view, context=context, **sent)
 
+    async def edit(self, thread: str, words: str, view: CallProgress) -> StoredRun:
+        """See `Runs.edit`."""
+        stored = await self.book.read(thread)
+        # Refused here, the thread stays as it is.
+        await asyncio.to_thread(stored.check_editable, self.settings)
+        context = self._context_of(stored)
+        sent = {**_said(words), "edit": True}
+        return await self._run(thread, stored.strategy, words, view, context=context, input=sent)
+
     async def check(
         self, report: bytes, name: str, request: str, on_notice: Callable[[str], None]
     ) -> CheckedFile:
@@ -152,6 +157,15 @@ class ServedRuns(NamedTuple):
         report_file = await checks.read(report, name)
         page = await checks.check(report_file, name, request, on_notice)
         return page.checked
+
+    def _context_of(self, stored: StoredRun) -> dict[str, Any]:
+        """Return the settings of the next run on a thread."""
+        run = stored.state.run
+        context = dict[str, Any]()
+        if run.id:
+            # It does not inherit the documents of the earlier question by itself.
+            context["docs"] = SharedDocuments(self.settings.docs).names(run.scope.docs)
+        return context
 
     async def _run(
         self, thread: str, strategy: Strategy, words: str, view: CallProgress, **sent: Any

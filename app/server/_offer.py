@@ -39,7 +39,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
     files = 0
     outlines = list[DocumentOutline]()
     engines = list[str]()
-    has_model = True
+    has_model = may_edit = True
     fault = ""
     try:
         for root in Library(context).outlines():
@@ -47,6 +47,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
             outlines += root.documents
         chosen = (*choose_engines(context), *fallback_engines(context))
         has_model = not all(is_extractive(role, context) for role in ROLES)
+        may_edit = not is_extractive("writer", context)
         engines = [engine.title for engine in chosen]
     except (OSError, DeepResearchError) as error:
         fault = str(error)
@@ -64,6 +65,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
         "tracing": traced_to() if context.tracing else "",
         "formats": formats,
         "uses": {"files": files, "engines": engines, "has_model": has_model, "fault": fault},
+        "may_edit": may_edit,
         "examples": _examples(outlines),
     }
 

@@ -321,6 +321,8 @@ async def show_source(request: Request) -> Response:
     if not link.startswith(("http://", "https://")):
         # Browsers do not open local files from a web page.
         link = ""
+    # An earlier question has the exclusions of its time.
+    current = await _own_book(request).read(stored.thread)
     data = {
         "number": number_in_report,
         "title": source.shown_title,
@@ -328,14 +330,18 @@ async def show_source(request: Request) -> Response:
         "link": link,
         "read_at": source.read_at,
         "number_in_thread": source.number,
-        "is_excluded": source.key in stored.state.excluded,
+        "is_excluded": source.key in current.state.excluded,
         "texts": [text.text for text in texts.get(key, ())],
     }
     return JSONResponse(clean_nested(data), headers={"Cache-Control": "no-store"})
 
 
 async def exclude_source(request: Request) -> Response:
-    """Exclude the source with this number in the thread; `because` in the body is the reason."""
+    """Exclude the source with this number in the thread; `because` in the body is the reason.
+
+    Returns the words of the `edit` that makes a version of the report without it, to be sent as the
+    input of a run; empty if the report does not cite it.
+    """
     stored = await _run(request)
     sent = sent_json(request)
     because = sent.get("because", "") if isinstance(sent, dict) else ""
@@ -345,8 +351,10 @@ async def exclude_source(request: Request) -> Response:
         )
     number = str(request.path_params["number"])
     with _refused_change():
-        await _own_book(request).exclude(stored.thread, [number], because)
-    return Response(status_code=204)
+        book = _own_book(request)
+        sources = await book.exclude(stored.thread, [number], because)
+        stored = await book.read(stored.thread)
+    return JSONResponse({"edit": safe_text(stored.words_without(sources, because))})
 
 
 async def include_source(request: Request) -> Response:
@@ -439,6 +447,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "sources": _sources(state),
         "excluded": [state.sources[key].number for key in state.excluded],
         "checked": stored.checked,
+        "done": run.done,
         "open_gaps": ReportNotes(state).open_points(),
         "messages": messages,
     }

@@ -162,7 +162,11 @@ async def check_run(user: str, value: Mapping[str, Any]) -> None:
     for holder in (sent, update):
         if holder and "messages" in holder:
             holder["messages"] = await _new_messages(holder["messages"], checkpoint)
-    if not sent and await asyncio.to_thread(owner_of_checkpoints, checkpoint["thread_id"]) is None:
+    has_message = sent and "messages" in sent
+    if (
+        not has_message
+        and await asyncio.to_thread(owner_of_checkpoints, checkpoint["thread_id"]) is None
+    ):
         _refuse('This thread has no question yet: send one as input, {"messages": [...]}.')
 
 

@@ -365,6 +365,8 @@ class Run(Record):
     """Assumptions made instead of asking the user; stated in the report."""
     notices: tuple[str, ...] = ()
     """Notes on this run for the reader, such as an unknown context window."""
+    done: str = ""
+    """What an edit has changed in the report, as one of its notices; empty if nothing is known."""
     not_read: tuple[NotRead, ...] = ()
     """The first of the documents that could not be indexed."""
     status: RunStatus = "running"

@@ -13,7 +13,7 @@ import pytest
 from kit.commands import COMMAND, Desk, wire_desk
 from kit.files import quotations, stands_in_its_file
 from kit.mcp import over_streams, text_of
-from kit.openai_server import fail, say
+from kit.openai_server import Received, Reply, fail, say, use
 from kit.wire import FACTS
 
 # The SDK's client leaves pipes of ended processes open.
@@ -25,11 +25,23 @@ TOOLS = [
     "research",
     "answer",
     "follow_up",
+    "edit_report",
+    "exclude_sources",
     "read_report",
     "search_documents",
     "search_earlier",
     "check_report",
 ]
+
+
+def edited(request: Received) -> Reply:
+    """A writer that adds a summary; any other call is a trial of the model."""
+    if "You change a research report" not in request.system:
+        return use(("save_word", {"word": "amber"}))
+    if "Do without" in request.prompt:
+        return use(("edit_report", {"edits": [], "done": "The source is gone."}))
+    edits = [{"kind": "insert_after", "block": 0, "text": "It is a light. [1]"}]
+    return use(("edit_report", {"edits": edits, "done": "A summary is there."}))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -93,6 +105,19 @@ async def use_every_tool(desk: Desk) -> str:
         assert "no version 3: it has versions 1 to 2" in fault
         fault = await peer.fault("read_report", thread=thread, answer=1)
         assert "no answer 1: it has no answer" in fault
+        # Without a language model, code alone can make a version without a source.
+        fault = await peer.fault("edit_report", thread=thread, words="Make it shorter.")
+        assert "A report is edited by a language model" in fault
+        source = {"thread": thread, "sources": ["lighthouse.md"]}
+        without = await peer.data("exclude_sources", because="out of date", **source)
+        assert without["versions"][-1]["kind"] == "edit" and without["sources"] == []
+        assert "Taken out, since only excluded sources say it" in without["report"]
+        again = await peer.data("exclude_sources", use_again=True, **source)
+        assert again == without
+        fault = await peer.fault("exclude_sources", use_again=True, **source)
+        assert "No source of the run" in fault and "is excluded" in fault
+        fault = await peer.fault("exclude_sources", thread=thread, sources=["77"])
+        assert "'77'" in fault and "1: Skerry Light" in fault
         found = await peer.data("search_documents", query="Where was Ada Moran born?", passages=1)
         [passage] = found["passages"]
         assert (passage["title"], passage["path"]) == ("Ada Moran", "keeper.md")
@@ -134,6 +159,26 @@ def test_an_agent_researches_asks_on_reads_and_checks_and_the_command_line_knows
     assert sent[0]["result"]["serverInfo"]["name"] == "deep-research"
     assert (desk.folder / "mcp.log").read_text("utf-8") == ""
     assert thread[:6] in desk.call("runs").out
+
+
+async def test_an_agent_changes_a_report_and_excludes_one_of_its_sources(tmp_path: Path) -> None:
+    with wire_desk(tmp_path, trial=edited) as wires:
+        async with over_streams(wires.desk) as peer:
+            report = await peer.data("research", question="What is on the coast?")
+            thread = report["thread"]
+            before = len(peer.progress)
+            changed = await peer.data("edit_report", thread=thread, words="Begin with a summary.")
+            assert "It is a light. [1]" in changed["report"]
+            assert "- A summary is there." in changed["report"]
+            assert [version["kind"] for version in changed["versions"]] == ["research", "edit"]
+            assert len(peer.progress) > before
+            [last] = [source for source in report["sources"] if source["title"] == "Harbour"]
+            without = await peer.data(
+                "exclude_sources", thread=thread, sources=[str(last["n"])], because="out of date"
+            )
+            assert FACTS["light"] in without["report"]
+            assert FACTS["harbour"] not in without["report"].partition("## Sources")[0]
+            assert len(without["versions"]) == 3
 
 
 @pytest.mark.slow

@@ -28,6 +28,8 @@ COAST = [f"{subject} on the coast" for subject in ("light", "keeper", "harbour")
 """Tasks of the wide question."""
 LISTED = "Which keepers are listed in a table?"
 TABLE = "| Event | Year |\n|---|---|\n| Moran began | 1901 [2] |\n| Light lit | 1844 [1] |\n| Moran ended | 1932 [2] |"
+SHORTER = "Only the light, and a list."
+DONE = "The report has a list now, and says nothing of the keeper."
 SECTIONS = 8
 FOREIGN = "The Skerry Light was lit in 1844 [1].\n\n## Sources\n\n1. The light, lighthouse.md"
 LONG = "\n\n".join(
@@ -66,6 +68,19 @@ def orchestrate(request: Received) -> Reply:
     return END if FACTS["light"] in request.prompt else hand_out("light", "keeper")
 
 
+def edit(request: Received) -> Reply:
+    """Change the second block as asked, or nothing; any other call is a trial of the model."""
+    if "You change a research report" not in request.system:
+        return use(("save_word", {"word": "amber"}))
+    if SHORTER not in request.prompt:
+        return use(("edit_report", {"edits": [], "done": "Nothing else had to change."}))
+    edits = [
+        {"kind": "replace", "block": 1, "text": "The Skerry Light was first lit in 1844. [1]"},
+        {"kind": "insert_after", "block": 1, "text": "1. It is **a light**. [1]\n2. It is lit."},
+    ]
+    return use(("edit_report", {"edits": edits, "done": DONE}))
+
+
 def write(request: Received) -> Reply:
     if LISTED in request.prompt:
         return say(f"{FACTS['light']} [1]\n\n{TABLE}")
@@ -74,7 +89,12 @@ def write(request: Received) -> Reply:
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
-    script = {"clarifier": clarify, "orchestrator": orchestrate, "writer": write}
+    script = {
+        "clarifier": clarify,
+        "orchestrator": orchestrate,
+        "writer": write,
+        "trial": edit,
+    }
     with wire_desk(tmp_path_factory.mktemp("wire"), **script) as desk:
         yield desk
 
@@ -419,6 +439,95 @@ def test_versions_are_compared_and_put_back(reader: Reader, barriers_of: Barrier
         page.locator("summary", has_text="4 versions of this report").wait_for()
 
 
+CHANGED = """() => {
+  const marked = [...document.querySelectorAll('[data-changed="new"]')];
+  return marked.length ? marked.map((element) => element.localName) : null;
+}"""
+"""The marked blocks, as soon as there are any."""
+
+
+def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
+    reader: Reader, barriers_of: Barriers, tmp_path: Path
+) -> None:
+    with reader.page() as page:
+        ask(page, LISTED)
+        page.locator(".report article table").wait_for()
+        reply(page, SHORTER, "Change the report")
+        assert page.wait_for_function(CHANGED).json_value() == ["p", "li", "li"]
+        second = page.locator(".exchange").nth(1)
+        assert second.locator("h1").inner_text() == SHORTER
+        assert second.locator(".done").inner_text() == DONE
+        assert second.locator("article table").count() == 1
+        found = list[Any]()
+        for width in (1500, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                page.screenshot(path=tmp_path / f"edited-{width}-{scheme}.png")
+                found += barriers_of(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert found == []
+        page.locator('[data-changed="seen"]').nth(2).wait_for()
+        assert page.locator('[data-changed="new"]').count() == 0
+        page.locator("summary", has_text="2 versions of this report").click()
+        assert "Edited" in page.locator(".versions li").first.inner_text()
+        # After a reload nothing is marked, and the line is still there.
+        page.reload()
+        second.locator(".done").wait_for()
+        second.locator("article li").first.wait_for()
+        assert page.locator("[data-changed]").count() == 0
+
+
+def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
+    reader: Reader, desk: WireDesk, tmp_path: Path
+) -> None:
+    expect = pytest.importorskip("playwright.sync_api").expect
+
+    def open_card(name: str) -> Any:
+        page.locator(".source-card", has_text=name).first.click()
+        return page.locator("#source")
+
+    with reader.page() as page:
+        ask(page)
+        page.locator(".report article").wait_for()
+        source = open_card("Keeper")
+        expect(source.get_by_role("button", name="Use it again")).to_have_count(0)
+        for width in (1500, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.screenshot(path=tmp_path / f"source-{width}.png")
+        page.set_viewport_size({"width": 1500, "height": 900})
+        source.get_by_role("button", name="Don’t use this source").click()
+        second = page.locator(".exchange").nth(1)
+        second.locator(".done", has_text="Taken out").wait_for()
+        assert second.locator("h1").inner_text() == "Do without these sources: [2] Keeper."
+        article = second.locator(".report article")
+        article.wait_for()
+        assert FACTS["light"] in article.inner_text()
+        assert FACTS["keeper"] not in article.inner_text()
+        page.screenshot(path=tmp_path / "excluded.png")
+        # The earlier report still has it, and from there it is used again, without another version.
+        page.locator(".report").first.locator("button.cite", has_text="2").click()
+        page.locator("aside.quote:popover-open").get_by_role("button", name="Show it").click()
+        source.get_by_role("button", name="Use it again").click()
+        expect(source).to_be_hidden()
+        page.locator(".report").first.locator("button.cite", has_text="2").click()
+        page.locator("aside.quote:popover-open").get_by_role("button", name="Show it").click()
+        source.get_by_role("button", name="Don’t use this source").wait_for()
+        source.get_by_role("button", name="Close").click()
+        assert page.locator(".exchange").count() == 2
+        # While a run is at work, neither is offered.
+        desk.holds.points.add(Point("researcher", "harbour"))
+        reply(page, FURTHER, "Ask")
+        page.locator(".exchange").nth(2).locator(".task").first.wait_for()
+        page.locator(".report").first.locator("button.cite", has_text="1").first.click()
+        page.locator("aside.quote:popover-open").get_by_role("button", name="Show it").click()
+        source.locator(".source-use").wait_for(state="attached")
+        assert source.get_by_role("button", name="Don’t use this source").count() == 0
+        source.get_by_role("button", name="Close").click()
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("This run was stopped").wait_for()
+
+
 def test_runs_are_searched_renamed_and_deleted_unless_it_is_undone(
     reader: Reader, desk: WireDesk
 ) -> None:
@@ -587,6 +696,7 @@ def test_without_a_model_reports_quote_documents_and_attached_files(
         report = page.locator(".report-part article")
         report.get_by_text("47 crowns").wait_for()
         assert "44" in report.inner_text()
+        assert page.get_by_role("button", name="Change the report").count() == 0
         sent = page.locator(".exchange .files li").all_inner_texts()
         assert sent[:2] == ["tariff.pdf", "berths.csv"] and sent[2].startswith(
             "torn.pdf: not read, "

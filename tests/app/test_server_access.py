@@ -297,6 +297,7 @@ async def test_the_messages_of_a_request_and_the_words_of_a_search_are_limited(
         ({"input": said(QUESTION), "config": {"recursion_limit": 5000}}, ""),
         ({}, "send one as input"),
         ({"input": {}}, "send one as input"),
+        ({"input": {"edit": True}}, "send one as input"),
         ({"command": {"resume": "1844"}}, "send one as input"),
         ({"command": {"update": said("?")}}, "send one as input"),
         *(({"input": {"messages": messages}}, words) for messages, words in FORBIDDEN),

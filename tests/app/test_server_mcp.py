@@ -48,6 +48,12 @@ async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(
         assert (further["status"], further["thread"]) == ("completed", thread)
         assert "38 metres" in further["report"] and "Ada Moran" not in further["report"]
         assert await peer.data("read_report", thread=thread) == further
+        # A refused edit leaves the thread as it was.
+        fault = await peer.fault("edit_report", thread=thread, words="Make it shorter.")
+        assert "A report is edited by a language model" in fault
+        assert await peer.data("read_report", thread=thread) == further
+        without = await peer.data("exclude_sources", thread=thread, sources=["lighthouse.md"])
+        assert without["versions"][-1]["kind"] == "edit" and without["sources"] == []
         asked = await peer.data("research", question="Compare them?")
         assert asked["status"] == "waiting"
         assert (
@@ -65,6 +71,12 @@ async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(
             assert "There is no run" in await other.fault("read_report", thread=thread)
             assert "There is no run" in await other.fault(
                 "follow_up", thread=thread, question="What else?"
+            )
+            assert "There is no run" in await other.fault(
+                "edit_report", thread=thread, words="Make it shorter."
+            )
+            assert "There is no run" in await other.fault(
+                "exclude_sources", thread=thread, sources=["1"]
             )
             assert "There is no run" in await other.fault("answer", thread=thread, answer="Yes.")
 

@@ -315,7 +315,10 @@ async def test_a_source_is_excluded_and_included_by_its_owner(
     at = f"{path}/excluded/{number}"
     assert (await web.put(at, headers={"X-Api-Key": BOB})).status_code == 404
     assert (await web.put(f"{path}/excluded/99")).status_code == 422
-    assert (await web.put(at, json={"because": "out of date"})).status_code == 204
+    put = await web.put(at, json={"because": "out of date"})
+    # The words of the edit that the page then asks for.
+    assert put.json()["edit"].startswith(f"Do without these sources: [{number}] ")
+    assert put.json()["edit"].endswith(". out of date")
     assert (await get(web, f"{path}/sources/1"))["is_excluded"]
     await talk.ask(FURTHER)
     cited = (await get(web, f"{path}/sources/{number}?of=thread"))["number"]

@@ -169,6 +169,14 @@ async def test_a_follow_up_that_changes_the_report_is_routed_to_the_edit(
     assert len(run.calls("planner")) == 1 and run.all_used() == is_missing
 
 
+async def test_a_refused_edit_does_not_make_an_edit_of_the_next_message(tmp_path: Path) -> None:
+    run = lab(tmp_path, models="extractive")
+    await run.ask()
+    with pytest.raises(ReportNotEditable):
+        await run.ask(asking())
+    assert (await run.ask("Who kept it?")).run.entry == "follow_up"
+
+
 async def test_a_plain_message_is_a_new_question_if_nothing_is_clarified(tmp_path: Path) -> None:
     run = edit_lab(
         tmp_path,

@@ -2,18 +2,19 @@
 
 import { button, byId, h, show, STATES } from "./dom.js";
 import { Writing } from "./markdown.js";
-import { renderReport } from "./report.js";
+import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
 import { sideView } from "./side.js";
 import { add, begin, read } from "./story.js";
 import { dockView, exchangeView, followUps, slicesOf, strip } from "./thread.js";
+import { isEdit } from "./versions.js";
 
 const BAR = 56, STEERING = 15_000;
 // Milliseconds before a lost stream is opened again: at first, and at most.
 const SOON = 500, LATER = 10_000;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
-  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], open_gaps: [], checked: "", depth: "standard", changed: "", versions: [] };
+  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], open_gaps: [], checked: "", depth: "standard", changed: "", versions: [] };
 
 // The server's offer once it has arrived, and the current thread; null on other views.
 export const page = { offer: null, thread: null };
@@ -21,11 +22,18 @@ export const page = { offer: null, thread: null };
 const view = { isFollowing: true, scrolled: 0, stage: "" };
 export const latest = () => page.thread?.exchanges.at(-1);
 const isAtWork = () => ["running", "starting"].includes(latest()?.run.status);
+
+// Sources are excluded and used again only between two runs.
+export function offerUse() {
+  const run = latest()?.run, isOffered = run && !run.is_unfinished && !isAtWork() && run.status !== "waiting";
+  for (const control of document.querySelectorAll(".source-use > *")) control.hidden = !isOffered;
+}
+
 const sectionOf = (exchange) => byId("column").querySelector(`[data-key="exchange-${exchange.index}"]`);
 
 const exchangeOf = (at, run) => ({
   index: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
-  cited: new Map(), since: Date.now(), steered: 0, live: { ...NOTHING },
+  cited: new Map(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
 });
 
 export function draw() {
@@ -36,12 +44,13 @@ export function draw() {
   // Finished questions are not redrawn.
   show(byId("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
     ? h("section", { "data-key": `exchange-${each.index}` }) : exchangeView(each, page.offer))));
-  show(byId("dock"), dockView(exchange));
+  show(byId("dock"), dockView(exchange, page.offer));
   byId("dock").hidden = false;
   for (const each of exchanges) mountReport(each).catch(on.fail);
   write();
   drawStrip();
   drawSide();
+  offerUse();
   keepInView();
   document.title = `${STATES[exchange.run.status] ?? ""}: ${exchange.question || "Deep Research"}`;
 }
@@ -87,6 +96,7 @@ async function mountReport(exchange) {
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
   shown.replaceChildren(report);
+  if (exchange.wasAtWork && isEdit(run)) markChanges(report, exchange.story.changed);
   // Done only now, so that an arriving report does not take the focus.
   for (const quote of report.querySelectorAll("aside.quote")) quote.setAttribute("autofocus", "");
   const further = followUps(run, headings.filter(({ id }) => section.querySelector(`article #${CSS.escape(id)}`)));
@@ -108,7 +118,7 @@ export function openExchange(question) {
   const { thread } = page, { graph, messages } = latest().run;
   latest().isLatest = false;
   settle(latest());
-  thread.exchanges.push(exchangeOf(thread.exchanges.length, { thread: thread.id, graph, messages, question }));
+  thread.exchanges.push({ ...exchangeOf(thread.exchanges.length, { thread: thread.id, graph, messages, question }), wasAtWork: true });
   view.isFollowing = true;
 }
 
@@ -213,6 +223,7 @@ function stand(run) {
     : { ...exchange.run, messages, failure, is_unfinished, status: is_unfinished ? run.status : "running" };
   // A message interrupts the run briefly.
   if (exchange.run.status === "stopped" && Date.now() - exchange.steered < STEERING) exchange.run = { ...exchange.run, status: "running" };
+  exchange.wasAtWork ||= exchange.run.status === "running";
   if (exchange.run.seconds !== seconds || exchange.run.status !== status) exchange.since = Date.now();
   if (exchange.run.status !== status) {
     exchange.passing = "";

@@ -1,7 +1,7 @@
 // The page: chooses the view and handles what the reader does.
 
 import { check, checkForm, leaveCheck } from "./check.js";
-import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, openExchange, page, scrolled } from "./column.js";
+import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, offerUse, openExchange, page, scrolled } from "./column.js";
 import { button, byId, h, shortened, show } from "./dom.js";
 import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
@@ -111,15 +111,32 @@ async function openSource(number, of, quotes) {
   const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?${of}`);
   const dialog = byId("source");
   dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes));
+  offerUse();
   dialog.showModal();
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
 }
 
-async function changeUse(number, change, words) {
-  await change(page.thread.id, number);
+// Asks on, or has the report changed; returns the run.
+async function goOn(words, files, more) {
+  const { thread } = page, known = latest();
+  const run = await server.followUp(thread.id, known.run.graph, words, files, more);
+  // The stream may have shown the new question before the request was confirmed.
+  if (thread === page.thread && known === latest() && known.run.question_id) openExchange(words);
+  return run;
+}
+
+// Stops using a source; a report that cites it is then made anew without it.
+async function exclude({ value: number }) {
   byId("source").close();
-  say(words);
-  return words;
+  const { edit } = await server.exclude(page.thread.id, number);
+  say("From now on, nothing rests on this source alone.");
+  return edit && goOn(edit, [], { edit: true });
+}
+
+async function include({ value: number }) {
+  byId("source").close();
+  await server.include(page.thread.id, number);
+  say("The source is used again.");
 }
 
 function light(chip) {
@@ -176,12 +193,9 @@ const submitted = {
     byId("column").querySelector("[data-key=during] li:last-child")?.scrollIntoView({ block: "center" });
     return run;
   },
-  async "follow-up"({ words: { value } }) {
-    const { thread } = page, known = latest();
-    const run = await server.followUp(thread.id, known.run.graph, value, await fileBlocks());
+  async "follow-up"({ words: { value } }, choice) {
+    const run = await goOn(value, await fileBlocks(), choice === "edit" ? { edit: true } : {});
     setFiles([]);
-    // The stream may have shown the follow-up before the request was confirmed.
-    if (thread === page.thread && known === latest() && known.run.question_id) openExchange(value);
     return run;
   },
   async rename(form) {
@@ -228,18 +242,18 @@ const clicked = {
   dismiss: () => (byId("undo").hidden = true),
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control)),
   "close-source": () => byId("source").close(),
-  "exclude-source": ({ value }) => changeUse(value, server.exclude, "From now on, nothing rests on this source alone."),
-  "include-source": ({ value }) => changeUse(value, server.include, "The source is used again."),
+  "exclude-source": exclude,
+  "include-source": include,
 };
 
-const LISTENED = ["approve", "answer", "steer", "follow-up", "go-on", "skip", "end"];
+const LISTENED = ["approve", "answer", "steer", "follow-up", "go-on", "skip", "end", "exclude-source"];
 
 async function act(name, work, control) {
   if (page.thread) latest().failure = "";
   if (control) control.disabled = true;
   try {
     const run = await work();
-    if (!page.thread || !LISTENED.includes(name)) return;
+    if (!page.thread || !run || !LISTENED.includes(name)) return;
     listen(run).catch(fail);
     if (control?.form?.words) control.form.words.value = "";
     draw();
@@ -254,7 +268,7 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   const form = event.target, name = form.dataset.do;
   if (form.words && !form.words.value.trim()) return form.words.focus();
-  act(name, () => submitted[name](form), event.submitter ?? form.querySelector("button:not([type])"));
+  act(name, () => submitted[name](form, event.submitter?.value), event.submitter ?? form.querySelector("button:not([type], [value])"));
 });
 
 document.addEventListener("click", (event) => {

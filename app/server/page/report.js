@@ -134,6 +134,34 @@ export function renderReport(html, run) {
   return { report, headings, cited: new Map([...cited].map(([number, chips]) => [number, chips.length])) };
 }
 
+// What is in the Markdown of a block, but not in its text: citations, addresses, the number of an item.
+const UNSHOWN = /\[\d+(?:, ?\d+)*\]|\[\^[^\]]+\]|\]\([^)]*\)|^\s*\d{1,3}[.)]\s/g;
+const BLOCKS = "article :is(h2, h3, h4, h5, h6, p, li, table, pre)";
+const MOMENT = 8_000;
+const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
+
+function lettersIn(element) {
+  const copy = element.cloneNode(true);
+  for (const inner of copy.querySelectorAll(".cite, li > :is(ul, ol)")) inner.remove();
+  return lettersOf(copy.textContent);
+}
+
+// Marks the blocks with these texts, each for a moment from when it is first in view.
+export function markChanges(report, texts) {
+  const changed = new Set(texts.map((text) => lettersOf(text.replace(UNSHOWN, ""))));
+  const watch = new IntersectionObserver((entries) => {
+    for (const { target } of entries.filter((entry) => entry.isIntersecting)) {
+      watch.unobserve(target);
+      setTimeout(() => (target.dataset.changed = "seen"), MOMENT);
+    }
+  });
+  for (const block of report.querySelectorAll(BLOCKS)) {
+    if (block.parentElement.closest("[data-changed]") || !changed.has(lettersIn(block))) continue;
+    block.dataset.changed = "new";
+    watch.observe(block);
+  }
+}
+
 // The lines of a quote with figures of the citing statement; all of it if no line has any.
 function decisive(quote, chip) {
   let claim = chip?.previousElementSibling;

@@ -39,7 +39,7 @@ export const ask = async (path, options) => (await answer(path, options)).json()
 export const text = async (path) => (await answer(path)).text();
 export const rename = (thread, label) => ask(`/research/runs/${thread}`, { method: "PATCH", body: { label } });
 export const revert = (thread, version) => ask(`/research/runs/${thread}/revert`, { method: "POST", body: { version } });
-export const exclude = (thread, number) => answer(`/research/runs/${thread}/excluded/${number}`, { method: "PUT" });
+export const exclude = (thread, number) => ask(`/research/runs/${thread}/excluded/${number}`, { method: "PUT" });
 export const include = (thread, number) => answer(`/research/runs/${thread}/excluded/${number}`, { method: "DELETE" });
 // The request is sent even if the user is leaving the page.
 export const remove = (thread) => answer(`/research/runs/${thread}`, { method: "DELETE", keepalive: true });
@@ -74,7 +74,7 @@ export async function* events(path, signal, options = {}) {
 }
 
 const WIRE = { stream_mode: ["custom"], stream_subgraphs: true, durability: "sync" };
-const said = (words, files = []) => ({ messages: [{ role: "user", content: files.length ? [{ type: "text", text: words }, ...files] : words }] });
+const said = (words, files = [], more = {}) => ({ messages: [{ role: "user", content: files.length ? [{ type: "text", text: words }, ...files] : words }], ...more });
 
 export const newThread = async (graph, context) =>
   (await ask("/threads", { method: "POST", body: { metadata: { research: { graph, context } } } })).thread_id;
@@ -91,9 +91,10 @@ async function start(thread, graph, more, context) {
 }
 
 export const put = (thread, graph, words, files, context) => start(thread, graph, { input: said(words, files) }, context);
-export async function followUp(thread, graph, words, files) {
+// With `edit: true` in `more`, the words say what to change in the report.
+export async function followUp(thread, graph, words, files, more) {
   const { outline, ...context } = await settingsOf(thread);
-  return put(thread, graph, words, files, context);
+  return start(thread, graph, { input: said(words, files, more) }, context);
 }
 export const reply = (thread, graph, value) => start(thread, graph, { command: { resume: value } });
 export const goOn = (thread, graph) => start(thread, graph, { input: null });

@@ -24,7 +24,7 @@ export function sideView({ run, story, headings, cited, index: at }, exchanges) 
     sections.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h2", {}, "Contents"),
       h("ol", {}, sections.map(({ id, words, level }) => h("li", { class: level }, h("a", { href: id && `#${id}`, dir: "auto" }, words))))),
     h("div", { class: "side-head" }, h("h2", {}, at ? `Sources of answer ${at + 1}` : "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
-    run.sources.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, run.sources.map((source) => cardOf(source, cited.get(String(source.number)) ?? 0, run.excluded.includes(source.number)))),
+    run.sources.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, run.sources.map((source) => cardOf(source, cited.get(String(source.number)) ?? 0, exchanges.at(-1).run.excluded.includes(source.number)))),
     run.sources.length === 0 && found.length > 0 && h("ol", { class: "source-cards", "data-key": "found" }, found.slice(0, SHOWN_WHILE_READING).map((source) =>
       h("li", {}, h("div", { class: "source-card" }, source.number && h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
     found.length > SHOWN_WHILE_READING && run.sources.length === 0 && h("p", { class: "quiet" }, `and ${count(found.length - SHOWN_WHILE_READING, "more source")}`),
@@ -65,8 +65,8 @@ export function sourceView(source, quotes) {
     source.link && h("p", {}, h("a", { href: source.link, target: "_blank", rel: "noopener noreferrer nofollow" }, source.link)),
     h("p", { class: "quiet" }, source.texts.length ? `The text as it was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source was not stored."),
     source.number_in_thread > 0 && h("p", { class: "source-use" }, source.is_excluded
-      ? ["You have excluded this source: answers from now on do without it. ", button("include-source", "Use it again", { value: String(source.number_in_thread) })]
-      : button("exclude-source", "Don’t use this source", { value: String(source.number_in_thread) })),
+      ? ["You have excluded this source: answers from now on do without it.", button("include-source", "Use it again", { value: String(source.number_in_thread) })]
+      : [button("exclude-source", "Don’t use this source", { value: String(source.number_in_thread) }), h("span", { class: "quiet" }, "A report that cites it gets a version without it.")]),
     source.texts.map((text) => markSigns(h("div", { class: "source-text prose", tabindex: "0", dir: "auto", role: "region", "aria-label": "Text of the source" },
       markdown(quotes.reduce(withSigns, text))))),
   ].flat().filter(Boolean);

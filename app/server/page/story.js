@@ -4,7 +4,7 @@ const SHORT = 6;
 
 export const begin = () => ({
   plan: "", isPlanning: false, thoughts: [], branches: [], byKey: new Map(), looking: [], activity: "", draft: "", drafts: 0,
-  isWriting: false, isChecking: false, documents: new Map(),
+  isWriting: false, isChecking: false, documents: new Map(), changed: [],
 });
 
 // The name of an address for a reader: that of the file, or the host of the page.
@@ -69,6 +69,12 @@ function addTo(branch, story, packet) {
   }
 }
 
+// The texts of the blocks that a new version of the report has changed; offsets count code points.
+function blocksOf({ content, changed = [] }) {
+  const characters = [...content];
+  return changed.map(({ start, end }) => characters.slice(start, end).join(""));
+}
+
 export function add(story, packet) {
   story.began ??= packet.at;
   const { turn_index: turn, tab_index: tab, sub_turn_index: step } = packet.placement;
@@ -94,7 +100,7 @@ export function add(story, packet) {
     case "message_start": Object.assign(story, { isWriting: packet.final_documents !== null, draft: "", drafts: story.drafts + 1, isChecking: false, activity: "" }); break;
     case "citation_info": if (story.documents.has(packet.document_id)) Object.assign(story.documents.get(packet.document_id), { number: packet.citation_number, isRead: true }); break;
     case "message_delta": if (story.isWriting) story.draft += packet.content; break;
-    case "report_revised": Object.assign(story, { draft: packet.content, drafts: story.drafts + 1 }); break;
+    case "report_revised": Object.assign(story, { draft: packet.content, drafts: story.drafts + 1, isWriting: true, changed: [...story.changed, ...blocksOf(packet)] }); break;
   }
 }
 

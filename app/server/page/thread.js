@@ -3,9 +3,9 @@
 import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
 import { markdown } from "./markdown.js";
-import { revertWords, versionList } from "./versions.js";
+import { isEdit, revertWords, versionList } from "./versions.js";
 
-const LONG_QUESTION = 130;
+const LONG_QUESTION = 130, LONG_LINE = 300;
 const PLAIN = /^\W*(?:\d+[.)]\s*)?(summary|related passages|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
 
 // The part (plan, answer, research, report, end) that a question has reached; it is open and kept in view.
@@ -164,6 +164,7 @@ function reportPart(exchange, formats) {
       h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report as Markdown" }), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
+    run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE)),
     isLatest && versionList(run),
     h("div", { class: "report", "data-keep": true, "data-key": "report", "data-of": run.question_id }, h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
 }
@@ -214,9 +215,10 @@ export function strip({ run, story, passing }, seconds, costs) {
     h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock" }, duration(seconds)), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
-export function dockView(exchange) {
+export function dockView(exchange, offer) {
   const { run } = exchange;
   const [action, words, verb] = exchange.story.isWriting && run.status === "running" ? ["steer", "Add an instruction for the report", "Send"] : WAYS[run.status] ?? ["follow-up", "Ask a follow-up", "Ask"];
+  const mayChange = action === "follow-up" && offer?.may_edit && run.versions.some(({ kind }) => kind !== "answer");
   const isPlan = run.status === "waiting" && "plan" in run.waiting;
   const isAtWork = ["running", "starting"].includes(run.status);
   return [
@@ -228,6 +230,7 @@ export function dockView(exchange) {
     h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || ["starting", "failed"].includes(run.status) },
       action === "follow-up" && fileInput(),
       h("textarea", { id: "words", name: "words", rows: "1", "aria-label": words, placeholder: words, "data-sends": true }),
+      mayChange && h("button", { value: "edit", title: "Your words say what to change" }, "Change the report"),
       h("button", { class: verb !== "Continue" && "main-action" }, verb), action === "follow-up" && fileList()),
   ];
 }

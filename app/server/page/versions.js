@@ -6,9 +6,12 @@ const KINDS = { research: "First report", question: "Further question", edit: "E
 const TAGS = { same: "span", removed: "del", added: "ins" };
 const HEADING = /^#{1,6}\s+/;
 
+const versionOf = (run) => run.versions.find((each) => each.question_id === run.question_id);
+export const isEdit = (run) => versionOf(run)?.kind === "edit";
+
 // The words above a version that was put back, which nobody has asked for in words; empty for all others.
 export function revertWords(run) {
-  const version = run.versions.find((each) => each.question_id === run.question_id);
+  const version = versionOf(run);
   return version?.restores ? `Back to version ${version.restores}` : "";
 }
 
