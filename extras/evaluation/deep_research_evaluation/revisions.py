@@ -28,7 +28,12 @@ _RESULT = re.compile(r'"document": (\d+), "title": "((?:[^"\\]|\\.)*)"')
 _SOURCE = re.compile(r"^\[(\d+)\] ([^;\n]+)", re.MULTILINE)
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?:\s*\[\d+\])*(?=\s|$)|$)", re.MULTILINE)
 _MARKER = re.compile(r"\[(\d+)\]")
-PLAN = "# A report\n\n1. All of it\n\n## Checklist\n\n- The subject\n- What is new"
+_BLOCK = re.compile(r'"block": (\d+), "kind"')
+"""Matches the number of a block as it is shown; edits name it elsewhere."""
+_TITLE = re.compile(r"# .+")
+_BETWEEN_CITATIONS = re.compile(r"(?<=\]) (?=\[\d)")
+"""Matches the space with which a document shows two citations in a row."""
+PLAN = "1. All of it\n\n## Checklist\n\n- The subject\n- What is new"
 ADDED = "This was added afterwards"
 FOLLOW_UP = "And what else is known of it?"
 
@@ -122,7 +127,13 @@ class ScriptedModel(BaseChatModel):
             )
         if "You write the final answer" in prompt:
             return AIMessage(self._write(messages))
-        return AIMessage(PLAN)
+        return AIMessage(f"{self._title}\n\n{PLAN}")
+
+    @property
+    def _title(self) -> str:
+        """The line with the title of the report, which the plan gives it."""
+        titled = _TITLE.match(self.report)
+        return titled[0] if titled else "# A report"
 
     def _write(self, messages: list[BaseMessage]) -> str:
         said = [message.text for message in messages if isinstance(message, HumanMessage)]
@@ -139,7 +150,7 @@ class ScriptedModel(BaseChatModel):
 
     def _additions(self, prompt: str) -> list[dict[str, Any]]:
         """Return three additions after random blocks, the first of which continues its block."""
-        blocks = max(map(int, re.findall(r'"block": (\d+)', prompt)))
+        blocks = max(map(int, _BLOCK.findall(prompt)))
         drawn = random.Random(self.seed)  # noqa: S311 - it only chooses positions
         number = _MARKER.findall(self.draft)[0]
         return [
@@ -186,20 +197,21 @@ async def _revise(path: Path, corpus: Path) -> Revised:
     done = await graph.ainvoke(
         {"messages": [HumanMessage("Report on it.")]}, config, context=context
     )
-    text = done["report"].text
     pieces = [piece.strip() for piece in _SENTENCE.findall(model.draft) if piece.strip()]
     shown = done["messages"][-1].text
     again = await graph.ainvoke({"messages": [HumanMessage(FOLLOW_UP)]}, config, context=context)
     kept = next((message.text for message in again["messages"] if message.text == shown), "")
     return Revised(
-        path.name, len(pieces), lost_of(pieces, text), text.count(ADDED), lost_of(pieces, kept)
+        path.name, len(pieces), lost_of(pieces, shown), shown.count(ADDED), lost_of(pieces, kept)
     )
 
 
 def lost_of(pieces: list[str], text: str) -> int:
     """Return how many pieces do not follow the previous piece in a text."""
     lost, end = 0, 0
+    text = _BETWEEN_CITATIONS.sub("", text)
     for piece in pieces:
-        found = text.find(piece, end)
-        lost, end = (lost + 1, end) if found < 0 else (lost, found + len(piece))
+        joined = _BETWEEN_CITATIONS.sub("", piece)
+        found = text.find(joined, end)
+        lost, end = (lost + 1, end) if found < 0 else (lost, found + len(joined))
     return lost

@@ -30,6 +30,7 @@ def test_content_that_additions_and_follow_ups_lose_is_counted(tmp_path: Path) -
     assert (done.exception, done.return_value) == (None, 0)
     assert done.output == "light.md: 1 sentences, 3 added, 0 lost by that, 0 by a follow-up\n"
     assert lost_of(["One. [1]", "Two. [2]", "Three."], "Two. [2] One. [1]") == 2
+    assert lost_of(["# Light", "One. [1][2]"], "# Light\n\nOne. [1] [2]") == 0
 
 
 def test_a_report_without_a_list_of_sources_is_refused_with_the_form_of_one(tmp_path: Path) -> None:
