@@ -255,7 +255,8 @@ class _Editor:
             again = await self.ask(refused=fence("\n".join(refused)))
             if again:
                 kept = [edit for index, edit in enumerate(edits) if index not in edited.refused]
-                edits = [*kept, *again.edits]
+                # Models like to hand in what was made as well.
+                edits = [*kept, *(edit for edit in again.edits if edit not in kept)]
                 edited = await asyncio.to_thread(_edited, state.sources, self._draft, edits)
         draft = edited.draft
         if self._is_edit:

@@ -187,7 +187,9 @@ async def test_a_refused_edit_is_returned_once_with_the_reason_and_then_left_out
     broken = {"kind": "set_cell", "block": 3, "row": 5, "column": 1, "text": "x"}
     bare = {"kind": "replace", "block": 2, "text": "The Skerry Light was first lit in 1844."}
     mended = {**bare, "text": "The Skerry Light was first lit in 1844. [1]"}
-    run = edit_lab(tmp_path, edits(broken, bare, EDITS[0]), edits(broken, mended, done=""))
+    # What was made is handed in again as well.
+    again = edits(broken, mended, EDITS[0], done="")
+    run = edit_lab(tmp_path, edits(broken, bare, EDITS[0]), again)
     await run.ask()
     state = await run.ask(asking())
     assert "\n\nThe Skerry Light was first lit in 1844. [1]\n\n| Light" in text_of(state)
