@@ -7,11 +7,12 @@ matter, but for texts inserted after the same block.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from ..evidence.citations.markers import code_lines, marker_numbers, replace_markers
+from ..evidence.citations.rendering import without_marks
 from ..evidence.text.numbers import numbers_in
 from ..evidence.text.sentences import sentences_of
 from ..evidence.text.words import names, stems, tokens
@@ -201,20 +202,24 @@ class _Work:
     def dropped_citations(self) -> dict[int, str]:
         """Return reasons for the edits whose text keeps a statement that other edits, or itself,
         have taken away with its citation, by index."""
-        cited = list[_Statement]()
+        before = dict[int, list[_Statement]]()
         for block in self._blocks:
             if block.number in self._removed or block.number in self._replaced_by:
-                cited += _cited_statements(block.text)
+                before[block.number] = _statements(block.text)
         faults = dict[int, str]()
         for index, edit in self._edits.items():
             fault = ""
             if edit.kind in ("replace", "insert_after"):
-                fault = _dropped(cited, edit.text)
+                own, others = list[_Statement](), list[_Statement]()
+                for number, statements in before.items():
+                    is_own = edit.kind == "insert_after" or edit.block <= number <= _last(edit)
+                    (own if is_own else others).extend(statements)
+                fault = _dropped(own, others, edit.text)
             elif edit.kind == "set_cell":
                 table = Table.read(self._blocks[edit.block - 1])
                 row = [table.header, *table.rows][edit.row]
                 if edit.column <= len(row.cells):
-                    fault = _dropped(_cited_statements(row.values[edit.column - 1]), edit.text)
+                    fault = _dropped(_statements(row.values[edit.column - 1]), (), edit.text)
             if fault:
                 faults[index] = fault
         return faults
@@ -345,9 +350,9 @@ class _Statement(NamedTuple):
 
 
 def _statements(text: str) -> list[_Statement]:
-    """Return the sentences of a text; of a table its rows."""
+    """Return the sentences of a text without the marks of the check; of a table its rows."""
     statements = list[_Statement]()
-    for block in report_blocks(text):
+    for block in report_blocks(without_marks(text)):
         if block.kind != "table":
             for sentence in sentences_of(block.text):
                 statements.append(_Statement(sentence.text, frozenset(sentence.numbers)))
@@ -358,12 +363,12 @@ def _statements(text: str) -> list[_Statement]:
     return statements
 
 
-def _cited_statements(text: str) -> list[_Statement]:
-    return [statement for statement in _statements(text) if statement.numbers]
+def _dropped(own: Sequence[_Statement], others: Sequence[_Statement], text: str) -> str:
+    """Return which statement a text has without the citation that it had; empty if none.
 
-
-def _dropped(cited: Iterable[_Statement], text: str) -> str:
-    """Return which statement a text has without the citation that it had; empty if none."""
+    `own` are the statements in place of which the text stands, `others` those that other edits take
+    away. A statement that had no citation in the same place needs none.
+    """
     statements = _statements(text)
     for index, statement in enumerate(statements):
         if statement.numbers:
@@ -373,13 +378,26 @@ def _dropped(cited: Iterable[_Statement], text: str) -> str:
         numbers = set[int]()
         for later in statements[index:]:
             numbers |= later.numbers
-        for before in cited:
-            is_dropped = numbers.isdisjoint(before.numbers)
-            if is_dropped and _is_same(before.text, statement.text):
+        uncited = list[float]()
+        for before in own:
+            if not before.numbers and _is_same(before.text, statement.text):
+                uncited.append(_likeness(before.text, statement.text))
+        for before in own if uncited else (*own, *others):
+            if not before.numbers.isdisjoint(numbers) or not before.numbers:
+                continue
+            if not _is_same(before.text, statement.text):
+                continue
+            if not uncited or max(uncited) < _likeness(before.text, statement.text):
                 dropped = ", ".join(f"[{number}]" for number in sorted(before.numbers))
                 words = " ".join(statement.text.split())
                 return f'it drops {dropped}, but keeps the statement: "{words}"'
     return ""
+
+
+def _likeness(before: str, after: str) -> float:
+    """Return the share of the words of two statements that both have."""
+    words, others = set(stems(before)), set(stems(after))
+    return len(words & others) / max(1, len(words | others))
 
 
 def _is_same(before: str, after: str) -> bool:

@@ -249,6 +249,25 @@ def test_a_statement_may_be_cited_anew() -> None:
     assert text in edited(edit("replace", 2, text=text))
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # The light of the summary had no citation, although another statement has its figure.
+        ("The light dates from 1844.", "Honestly, the light dates from 1844."),
+        ("Two keepers were there in 1844.", "Zwei Wärter waren 1844 dort."),
+        # A mark of the check between two sentences is part of neither.
+        (
+            "It is 38 metres tall. [2] *(not verified)* It cost 7.9 pounds. It is red. [2]",
+            "It is 38 metres tall. [2] It cost 7.9 pounds.",
+        ),
+    ],
+)
+def test_a_statement_that_had_no_citation_needs_none(before: str, after: str) -> None:
+    text = f"{before}\n\nIt was lit in 1844. [1]"
+    rest = edit("replace", 2, text="So it was lit in 1844. [1]")
+    assert edited(edit("replace", 1, text=after), rest, text=text).startswith(after)
+
+
 def test_of_two_edits_of_a_block_one_is_refused() -> None:
     edits = [edit("delete", 10), edit("replace", 10, last=11, text="So.")]
     assert apply_edits(REPORT, edits).refused == {0: "another edit changes block 10"}

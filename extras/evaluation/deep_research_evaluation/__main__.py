@@ -158,11 +158,11 @@ def checks(folder: Path, out: Path, model: str, verify: str, trust_verifier: boo
 @cli.command()
 @click.argument("folder", type=_FOLDER)
 def revisions(folder: Path) -> int:
-    """Extend and follow up the reports of FOLDER with a scripted model, and count lost sentences.
+    """Extend, follow up and edit the reports of FOLDER with a scripted model, and count what is lost.
 
     FOLDER is as for `checks`. Exit code 1 if anything is lost.
     """
-    from deep_research_evaluation.revisions import revise_reports
+    from deep_research_evaluation.revisions import edit_reports, edits_table, revise_reports
 
     found = asyncio.run(revise_reports(folder))
     for text in found:
@@ -170,7 +170,16 @@ def revisions(folder: Path) -> int:
             f"{text.name}: {text.sentences} sentences, {text.added} added, {text.lost_by_additions} lost by that, "
             f"{text.lost_by_follow_up} by a follow-up"
         )
-    return FAILED if any(text.lost_by_additions or text.lost_by_follow_up for text in found) else 0
+    edited = asyncio.run(edit_reports(folder))
+    click.echo(f"\n{edits_table(edited)}")
+    is_lost = any(text.lost_by_additions or text.lost_by_follow_up for text in found)
+    for edit in edited:
+        if not edit.is_whole:
+            is_lost = True
+            click.echo(
+                f"{edit.name}, {edit.kind}: {edit.changed}, {edit.lost}, {edit.lost_citations}"
+            )
+    return FAILED if is_lost else 0
 
 
 @cli.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from deep_research_evaluation.__main__ import cli
-from deep_research_evaluation.revisions import lost_of
+from deep_research_evaluation.edits import EACH, KINDS
+from deep_research_evaluation.revisions import edit_reports, edits_table, lost_of
 
 LIGHT = "# Skerry Light\n\nThe Skerry Light was lit for the first time in 1844. It stands 38 metres tall.\n"
 
@@ -28,8 +30,59 @@ def test_content_that_additions_and_follow_ups_lose_is_counted(tmp_path: Path) -
     small_set(tmp_path)
     done = CliRunner().invoke(cli, ["revisions", str(tmp_path)], standalone_mode=False)
     assert (done.exception, done.return_value) == (None, 0)
-    assert done.output == "light.md: 1 sentences, 3 added, 0 lost by that, 0 by a follow-up\n"
+    first, table = done.output.split("\n\n")
+    assert first == "light.md: 1 sentences, 3 added, 0 lost by that, 0 by a follow-up"
+    # Without a table, sections or longer paragraphs there is little to edit.
+    assert "| half as long | 1 | 0 of 0 | 0 | 0 |" in table and "add a column" not in table
     assert lost_of(["One. [1]", "Two. [2]", "Three."], "Two. [2] One. [1]") == 2
+    assert lost_of(["# Light", "One. [1][2]"], "# Light\n\nOne. [1] [2]") == 0
+
+
+LIGHTS = {"Skerry": (1844, 38), "Anlow": (1901, 25), "Moor": (1850, 12)}
+LIGHTS |= {"Hill": (1877, 41), "Ness": (1912, 19), "Wick": (1830, 33)}
+
+
+def lights_set(folder: Path) -> None:
+    """Make a set of a report with a title, sections, a list, and a table of six rows."""
+    documents = {
+        "lit.md": "# When they were lit\n\n"
+        + "".join(f"{name} was lit in {year}.\n" for name, (year, _) in LIGHTS.items()),
+        "tall.md": "# How tall they are\n\n"
+        + "".join(f"{name} is {height} metres tall.\n" for name, (_, height) in LIGHTS.items()),
+    }
+    (folder / "reports").mkdir()
+    (folder / "corpora" / "lights").mkdir(parents=True)
+    for name, text in documents.items():
+        (folder / "corpora" / "lights" / name).write_text(text, "utf-8")
+    rows = [f"| {name} | {year} [1] | {height} [2] |" for name, (year, height) in LIGHTS.items()]
+    text = "\n".join(
+        [
+            "# Six lights\n\n## In brief\n\nSix lights stand here. The oldest is Wick.\n",
+            "## When\n\nSkerry was lit in 1844. [1] Anlow followed in 1901. [1] Ness came last.\n",
+            "- Moor was lit in 1850 [1].\n- Hill is 41 metres tall [2].\n",
+            "## How tall\n\nSkerry is 38 metres tall, Anlow 25. [2] That is much. Moor is 12. [2]\n",
+            "| Light | Lit | Metres |\n|---|---|---|",
+            *rows,
+            "\n## Sources\n\n- [1] When they were lit, lit.md\n- [2] How tall they are, tall.md\n",
+        ]
+    )
+    (folder / "reports" / "lights.md").write_text(text, "utf-8")
+
+
+def test_twenty_edits_of_ten_kinds_lose_nothing_that_they_leave(tmp_path: Path) -> None:
+    lights_set(tmp_path)
+    edited = asyncio.run(edit_reports(tmp_path))
+    assert [edit.kind for edit in edited] == [kind for kind in KINDS for _ in range(EACH)]
+    assert [edit for edit in edited if not edit.is_whole] == []
+    assert sum(edit.untouched for edit in edited) > 100
+    # A column of six cells over documents that were read.
+    columns = [edit for edit in edited if edit.kind == "add a column"]
+    assert [edit.calls for edit in columns] == [1, 2]
+    assert all(0 < edit.tokens <= 15_000 for edit in columns)
+    # Verdicts are kept: a new row is judged, blocks that move are not.
+    judged = {edit.kind: edit.judged for edit in edited}
+    assert (judged["add a row from new research"], judged["reorder"]) == (2, 0)
+    assert edits_table(edited).count("\n") == 1 + len(KINDS)
 
 
 def test_a_report_without_a_list_of_sources_is_refused_with_the_form_of_one(tmp_path: Path) -> None:
