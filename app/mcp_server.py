@@ -99,7 +99,7 @@ SourceNames = Annotated[
         ),
     ),
 ]
-ExclusionReason = Annotated[
+ExcludedBecause = Annotated[
     str,
     Field(max_length=200, description="Why they are excluded; shown to readers of the report."),
 ]
@@ -400,7 +400,7 @@ class ResearchServer(FastMCP[Any]):
         call: Call[Any, Any],
         thread: ThreadId,
         sources: SourceNames,
-        because: ExclusionReason = "",
+        because: ExcludedBecause = "",
         use_again: UseAgain = False,
     ) -> Annotated[CallToolResult, ResearchResult]:
         """Exclude sources of a finished research, which then does without them.

@@ -247,7 +247,8 @@ async def _start(
         version=await asyncio.to_thread(code_version),
         strategy=strategy,
         entry=entry,
-        outline=context.outline.strip(),
+        # What a report is to be changed to is in the user's words.
+        outline="" if entry == "edit" else context.outline.strip(),
         first_title=state.run.first_title or state.title,
         depth=None if context.depth == "standard" else context.depth,
         is_quick=context.depth == "quick" and entry != "edit",

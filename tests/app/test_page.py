@@ -28,8 +28,8 @@ COAST = [f"{subject} on the coast" for subject in ("light", "keeper", "harbour")
 """Tasks of the wide question."""
 LISTED = "Which keepers are listed in a table?"
 TABLE = "| Event | Year |\n|---|---|\n| Moran began | 1901 [2] |\n| Light lit | 1844 [1] |\n| Moran ended | 1932 [2] |"
-SHORTER = "Only the light, and a list."
-DONE = "The report has a list now, and says nothing of the keeper."
+SHORTER = "Say the first sentence in fewer words, and add a list."
+DONE = "The first sentence is shorter, and a list follows it."
 SECTIONS = 8
 FOREIGN = "The Skerry Light was lit in 1844 [1].\n\n## Sources\n\n1. The light, lighthouse.md"
 LONG = "\n\n".join(
@@ -483,14 +483,16 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
 ) -> None:
     expect = pytest.importorskip("playwright.sync_api").expect
 
-    def open_card(name: str) -> Any:
-        page.locator(".source-card", has_text=name).first.click()
-        return page.locator("#source")
+    def open_source(number: str) -> None:
+        page.locator(".report").first.locator("button.cite", has_text=number).click()
+        quote = page.locator("aside.quote:popover-open")
+        quote.get_by_role("button", name="Show it in the source").click()
 
     with reader.page() as page:
         ask(page)
         page.locator(".report article").wait_for()
-        source = open_card("Keeper")
+        source = page.locator("#source")
+        page.locator(".source-card", has_text="Keeper").click()
         expect(source.get_by_role("button", name="Use it again")).to_have_count(0)
         for width in (1500, 390):
             page.set_viewport_size({"width": width, "height": 900})
@@ -506,12 +508,10 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         assert FACTS["keeper"] not in article.inner_text()
         page.screenshot(path=tmp_path / "excluded.png")
         # The earlier report still has it, and from there it is used again, without another version.
-        page.locator(".report").first.locator("button.cite", has_text="2").click()
-        page.locator("aside.quote:popover-open").get_by_role("button", name="Show it").click()
+        open_source("2")
         source.get_by_role("button", name="Use it again").click()
-        expect(source).to_be_hidden()
-        page.locator(".report").first.locator("button.cite", has_text="2").click()
-        page.locator("aside.quote:popover-open").get_by_role("button", name="Show it").click()
+        expect(source).to_be_hidden(timeout=WAIT)
+        open_source("2")
         source.get_by_role("button", name="Don’t use this source").wait_for()
         source.get_by_role("button", name="Close").click()
         assert page.locator(".exchange").count() == 2
@@ -519,9 +519,8 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         desk.holds.points.add(Point("researcher", "harbour"))
         reply(page, FURTHER, "Ask")
         page.locator(".exchange").nth(2).locator(".task").first.wait_for()
-        page.locator(".report").first.locator("button.cite", has_text="1").first.click()
-        page.locator("aside.quote:popover-open").get_by_role("button", name="Show it").click()
-        source.locator(".source-use").wait_for(state="attached")
+        open_source("1")
+        source.get_by_role("heading", name="Light").wait_for()
         assert source.get_by_role("button", name="Don’t use this source").count() == 0
         source.get_by_role("button", name="Close").click()
         page.get_by_role("button", name="Stop").click()

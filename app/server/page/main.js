@@ -125,17 +125,24 @@ async function goOn(words, files, more) {
   return run;
 }
 
+async function changeUse(change, number) {
+  try {
+    return await change(page.thread.id, number);
+  } finally {
+    // It would cover what an error says.
+    byId("source").close();
+  }
+}
+
 // Stops using a source; a report that cites it is then made anew without it.
 async function exclude({ value: number }) {
-  byId("source").close();
-  const { edit } = await server.exclude(page.thread.id, number);
+  const { edit } = await changeUse(server.exclude, number);
   say("From now on, nothing rests on this source alone.");
   return edit && goOn(edit, [], { edit: true });
 }
 
 async function include({ value: number }) {
-  byId("source").close();
-  await server.include(page.thread.id, number);
+  await changeUse(server.include, number);
   say("The source is used again.");
 }
 
