@@ -225,6 +225,7 @@ async def _begin_edit(
     language = await language_of_report(base.text, state.run)
     update = turn.costs(
         entry="edit",
+        outline="",
         is_quick=False,
         language=language.name,
         language_code=language.code,
