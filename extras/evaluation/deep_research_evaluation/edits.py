@@ -34,7 +34,10 @@ NEW_SOURCE = "[new]"
 NEW_TITLE = "Supplement on Nordhaven"
 NEW_DOCUMENT = f"# {NEW_TITLE}\n\nNordhaven was counted in 2031. It has 417 of them.\n"
 """A document that only research can find, because it is added after the report."""
-_SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?:\s*\[\d+\])*(?=\s|$)|$)", re.MULTILINE)
+_SENTENCE = re.compile(
+    r"[^\n]+?(?:(?:[.!?](?:\s*\[\d+\])+|(?<!\b\d)(?<!\b\d\d)[.!?])(?=\s|$)|$)", re.MULTILINE
+)
+"""Matches a sentence; it does not end with the day of a date (1. Oktober)."""
 _FIGURE = re.compile(r"\d(?:[\d.,]*\d)?")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w-]+(?: [A-Z][\w-]+)*")
 _ITEM = re.compile(r"(\s*(?:[-*+]|\d+[.)])\s+)(.*)", re.DOTALL)
@@ -88,10 +91,19 @@ def pieces_of(text: str) -> list[str]:
     pieces = list[str]()
     for line in text.split("\n"):
         if line.lstrip().startswith("|"):
-            pieces.append("| " + " | ".join(_cells(line)) + " |")
+            pieces.append(line.strip())
         else:
             pieces += [piece.strip() for piece in _SENTENCE.findall(line) if piece.strip()]
     return pieces
+
+
+def with_uniform_rows(text: str) -> str:
+    """Return a text with the same white space around the cells of all tables."""
+    lines = list[str]()
+    for line in text.split("\n"):
+        is_row = line.lstrip().startswith("|")
+        lines.append(_row(_cells(line)) if is_row else line)
+    return "\n".join(lines)
 
 
 def scripted_edits(

@@ -43,6 +43,7 @@ from deep_research_evaluation.edits import (
     ScriptedEdit,
     pieces_of,
     scripted_edits,
+    with_uniform_rows,
 )
 
 _RESULT = re.compile(r'"document": (\d+), "title": "((?:[^"\\]|\\.)*)"')
@@ -412,7 +413,7 @@ def _measured(
         # So are the marks of the check.
         untouched = list(map(without_marks, untouched))
         shown = after
-    lost = Counter(pieces_of(written)) - Counter(pieces_of(after))
+    lost = _counted(written) - _counted(after)
     lost_citations = Counter(MARKER.findall(expected)) - Counter(MARKER.findall(after))
     beside = [spent for spent in values["spending"].values() if spent.role != "verifier"]
     calls = [spent for spent in beside if spent.input_tokens]
@@ -428,6 +429,11 @@ def _measured(
         judged=model.judged,
         units=len(report.verdicts),
     )
+
+
+def _counted(text: str) -> Counter[str]:
+    """Return the pieces of a text with how often each stands there."""
+    return Counter(pieces_of(with_uniform_rows(text)))
 
 
 def edits_table(edited: Iterable[Edited]) -> str:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from deep_research_evaluation.__main__ import cli
 from deep_research_evaluation.edits import EACH, KINDS
-from deep_research_evaluation.revisions import edit_reports, edits_table, lost_of
+from deep_research_evaluation.revisions import edit_reports, edits_table, lost_of, revise_reports
 
 LIGHT = "# Skerry Light\n\nThe Skerry Light was lit for the first time in 1844. It stands 38 metres tall.\n"
 
@@ -71,6 +71,8 @@ def lights_set(folder: Path) -> None:
 
 def test_twenty_edits_of_ten_kinds_lose_nothing_that_they_leave(tmp_path: Path) -> None:
     lights_set(tmp_path)
+    [extended] = asyncio.run(revise_reports(tmp_path))
+    assert extended[1:] == (22, 0, 3, 0)
     edited = asyncio.run(edit_reports(tmp_path))
     assert [edit.kind for edit in edited] == [kind for kind in KINDS for _ in range(EACH)]
     assert [edit for edit in edited if not edit.is_whole] == []
