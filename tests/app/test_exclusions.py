@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 from kit.commands import Desk
+
+from deep_research.app.runs import RunBook
 
 
 @pytest.fixture
@@ -60,3 +63,16 @@ def test_an_earlier_version_names_the_exclusion_and_is_put_back_without_the_sour
     assert (
         "lit for the first time in 1844" not in finished.call("show", "light", "--version", "3").out
     )
+
+
+def test_an_exclusion_that_was_stopped_before_its_new_version_goes_on(finished: Desk) -> None:
+    async def exclude() -> None:
+        async with RunBook.open(finished.data) as book:
+            await book.exclude("light", ["lighthouse.md"])
+
+    asyncio.run(exclude())
+    # As if killed here: the report still cites the source, and no model is shown it any more.
+    assert any(location.endswith("lighthouse.md") for location in cited(finished))
+    assert finished.call("exclude", "light", "lighthouse.md").code == 0
+    assert not any(location.endswith("lighthouse.md") for location in cited(finished))
+    assert "version 2" in finished.call("show", "light").out
