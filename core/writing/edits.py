@@ -367,7 +367,8 @@ def _dropped(own: Sequence[_Statement], others: Sequence[_Statement], text: str)
     """Return which statement a text has without the citation that it had; empty if none.
 
     `own` are the statements in place of which the text stands, `others` those that other edits take
-    away. A statement that had no citation in the same place needs none.
+    away. A statement that had no citation in the same place needs none, and one that keeps its own
+    not that of another with the same figures.
     """
     statements = _statements(text)
     for index, statement in enumerate(statements):
@@ -378,16 +379,18 @@ def _dropped(own: Sequence[_Statement], others: Sequence[_Statement], text: str)
         numbers = set[int]()
         for later in statements[index:]:
             numbers |= later.numbers
-        uncited = list[float]()
+        # How like it are statements whose citations, if they had any, it has.
+        kept = list[float]()
         for before in own:
-            if not before.numbers and _is_same(before.text, statement.text):
-                uncited.append(_likeness(before.text, statement.text))
-        for before in own if uncited else (*own, *others):
-            if not before.numbers.isdisjoint(numbers) or not before.numbers:
+            has_all = not before.numbers or not before.numbers.isdisjoint(numbers)
+            if has_all and _is_same(before.text, statement.text):
+                kept.append(_likeness(before.text, statement.text))
+        for before in own if kept else (*own, *others):
+            if not before.numbers or not before.numbers.isdisjoint(numbers):
                 continue
             if not _is_same(before.text, statement.text):
                 continue
-            if not uncited or max(uncited) < _likeness(before.text, statement.text):
+            if not kept or max(kept) < _likeness(before.text, statement.text):
                 dropped = ", ".join(f"[{number}]" for number in sorted(before.numbers))
                 words = " ".join(statement.text.split())
                 return f'it drops {dropped}, but keeps the statement: "{words}"'

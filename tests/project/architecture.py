@@ -48,10 +48,12 @@ FOR_EXTRAS = (
     "deep_research.core.store.database.",
     "deep_research.core.store.location.",
     "deep_research.core.evidence.citations.labels.",
+    "deep_research.core.evidence.citations.rendering.without_marks",
+    "deep_research.core.writing.blocks.",
     "deep_research.app.check_file.",
 )
-"""What extras may import beside the public names: the saver as the server opens it, the labels of
-reports, and the reader of reports from elsewhere."""
+"""What extras may import beside the public names: the saver as the server opens it, the labels,
+marks and blocks of reports, and the reader of reports from elsewhere."""
 MAY_CONNECT = {"models", "reading", "tools", "app"}
 HOW_TO_CONNECT = "core.settings.network"
 """Reads for all of them what the environment says on proxies and authorities, and opens no

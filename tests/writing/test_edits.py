@@ -260,9 +260,10 @@ def test_a_statement_may_be_cited_anew() -> None:
             "It is 38 metres tall. [2] *(not verified)* It cost 7.9 pounds. It is red. [2]",
             "It is 38 metres tall. [2] It cost 7.9 pounds.",
         ),
+        ("Members pay 1844 euros. [2]", "Honestly, members pay 1844 euros. [2]"),
     ],
 )
-def test_a_statement_that_had_no_citation_needs_none(before: str, after: str) -> None:
+def test_a_statement_needs_no_citation_that_it_never_had(before: str, after: str) -> None:
     text = f"{before}\n\nIt was lit in 1844. [1]"
     rest = edit("replace", 2, text="So it was lit in 1844. [1]")
     assert edited(edit("replace", 1, text=after), rest, text=text).startswith(after)

@@ -177,7 +177,8 @@ def revisions(folder: Path) -> int:
         if not edit.is_whole:
             is_lost = True
             click.echo(
-                f"{edit.name}, {edit.kind}: {edit.changed}, {edit.lost}, {edit.lost_citations}"
+                f"{edit.name}, {edit.kind}: {edit.changed} blocks changed, {edit.lost} statements "
+                f"and {edit.lost_citations} citations lost"
             )
     return FAILED if is_lost else 0
 
