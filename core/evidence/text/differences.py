@@ -130,11 +130,15 @@ def _word_pieces(before: str, after: str) -> tuple[WordPiece, ...]:
     pieces = list[WordPiece]()
     matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
     for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        removed = _joined(old[old_start:old_end])
         added = _joined(new[new_start:new_end])
-        if kind == "equal":
-            pieces.append(WordPiece("same", added))
+        if kind != "equal":
+            pieces += _pieces(removed, added)
+        elif removed[:1].isspace() and not added[:1].isspace():
+            # What stood before it is gone, and is shown in front of it.
+            pieces.append(WordPiece("same", removed))
         else:
-            pieces += _pieces(_joined(old[old_start:old_end]), added)
+            pieces.append(WordPiece("same", added))
     return tuple(pieces)
 
 
