@@ -117,7 +117,7 @@ def taken_out_note(statements: int) -> str:
     """Return the note on statements that were taken out of a report; others may read it, so it does
     not repeat them."""
     are = "1 statement was" if statements == 1 else f"{statements} statements were"
-    return f"{are} taken out, since only excluded sources say so; `show --diff` shows the change."
+    return f"{are} taken out, since only excluded sources say so."
 
 
 def scope_without(scope: Scope, sources: Mapping[str, Source], excluded: Collection[str]) -> Scope:
