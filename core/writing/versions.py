@@ -13,7 +13,7 @@ from datetime import datetime
 
 from ...state import ResearchState, StateUpdate, channels_reset
 from ..dialogue.conversation import REPLACES, marked, safe_text, title_or_question
-from ..errors import UserMistake
+from ..errors import StateUnreadable, UserMistake
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, title_line, write_document
 from ..evidence.memory.observations import ThreadDisputes
@@ -127,10 +127,15 @@ async def read_stored_version(
 
     A note names the cited sources that the user has excluded since.
     """
+    is_current = version.question_id == state.run.id
     finished = None
     if version.content:
-        finished = await read_finished(pages, version.content)
-    is_current = version.question_id == state.run.id
+        try:
+            finished = await read_finished(pages, version.content)
+        except StateUnreadable:
+            # The state has the current report as well.
+            if not is_current:
+                raise
     if finished is None and is_current and state.report:
         finished = await asyncio.to_thread(finished_of, state, state.report)
     if finished is None:

@@ -85,6 +85,8 @@ STATEMENTS = [
     Statement(DOUBLE, said("supported", "", "2 * 14 % = 28 %"), (GROWTH,)),
     Statement("It says the bridge is 84 metres long.", said("supported", LONG)),
 ]
+FOREIGN = 5
+"""Index of the statement that cites one source and has the words of another."""
 VERDICTS = {
     **{statement.text.partition(" [")[0]: statement.said for statement in STATEMENTS},
     "The mill is old.": said("supported", "The mill"),
@@ -348,8 +350,13 @@ def test_a_verdict_without_its_second_look_is_not_kept() -> None:
     assert thread.check(second.kept, limits=Limits(max_opinions=0)).examined == second.examined
 
 
+# Left out is the statement with another source's words: whether the judge is shown that source
+# depends on the units that are judged with it.
 paragraphs = st.lists(
-    st.sampled_from(range(len(STATEMENTS))), min_size=1, max_size=3, unique=True
+    st.sampled_from([number for number in range(len(STATEMENTS)) if number != FOREIGN]),
+    min_size=1,
+    max_size=3,
+    unique=True,
 ).map(lambda chosen: tuple(STATEMENTS[number] for number in chosen))
 numbers = st.integers(0, 20)
 edits = st.one_of(
