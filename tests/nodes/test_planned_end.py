@@ -27,7 +27,7 @@ from kit.planned import (
     verdict,
 )
 from kit.runs import QUESTION, HandClock
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.dialogue.plan_text import PlanText, plan_of_steps
@@ -481,3 +481,17 @@ async def test_a_gap_that_another_step_has_answered_is_closed_by_the_final_check
     assert "Not found" not in state.messages[-1].text
     assert state.run and state.run.status == "completed"
     assert await run.replays_alike()
+
+
+async def test_an_edited_report_keeps_its_table_of_contradictions(tmp_path: Path) -> None:
+    rules: dict[str, Rule] = {
+        "record_insights": lambda _: {"insights": ["It is the oldest light."]},
+        "record_contradictions": lambda _: {"contradictions": [numbered(3, 1)]},
+        "report": lambda _: "The Skerry Light was lit for the first time in 1844. [1]\n\nA remark.",
+        "edit_report": lambda _: {"edits": [{"kind": "delete", "block": 2}], "done": "Shorter."},
+    }
+    run, state = await finished(tmp_path, rules)
+    assert len(table_of(state)) == 1
+    state = await run.ask({"messages": [HumanMessage("Drop the remark.")], "edit": True})
+    assert state.report and "A remark." not in state.report.text
+    assert len(table_of(state)) == 1
