@@ -104,7 +104,7 @@ class KeptUnit(Record):
     cites: tuple[str, ...] = ()
     """Keys of the sources that it cites."""
     contexts: tuple[str, ...]
-    """Hashes of what stands around it (`_context`), one for each place where it stands."""
+    """Hash of its context (`_context`) at each place in the report where it occurs."""
     judgement: KeptJudgement | None = None
     """None if no model was asked, because a source has it word for word, or if nothing was
     decided."""
@@ -319,8 +319,8 @@ def _hashes(messages: Iterable[str]) -> list[str]:
 
 
 def _context(unit: ReportUnit) -> str:
-    """Return a hash of what gives a unit its meaning beside its words: its kind, the sentence
-    before, and for a clause or introduction its sentence or list.
+    """Return a hash of a unit's context: its kind, the sentence before it, and for a clause or an
+    introduction the sentence or list that it belongs to.
 
     A cell has its row label and column header among its words; other cells do not change it.
     """

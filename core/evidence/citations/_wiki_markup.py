@@ -34,7 +34,7 @@ _WEB_LINK = re.compile(r"\[(?P<address>https?://[^\s\[\]]{1,1000})(?P<words>[^\[
 _HEADING = re.compile(r"^(?P<level>={1,6})\s*(?P<words>[^=\n]{1,200}?)\s*={1,6}\s*$", re.MULTILINE)
 _BULLET = re.compile(r"\s*[*#:;-]*\s*")
 _WIDEST_BULLET = 20
-"""Maximum length of what is before an entry of a list, in characters."""
+"""Maximum length of the marks before a list entry, in characters."""
 _AUTHORS = (
     ("last", "first"),
     ("last1", "first1"),

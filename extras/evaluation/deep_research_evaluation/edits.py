@@ -1,7 +1,7 @@
-"""Twenty scripted edits of ten kinds of any report, with what it has to say afterwards.
+"""Twenty scripted edits, of ten kinds, for any report, with what the report has to say afterwards.
 
-They go by the structure of the report alone, so what they write is stiff; it keeps the figures,
-names and citations of what it replaces, unless the edit asks for less.
+They are made from the structure of the report alone. A text that replaces another keeps its
+figures, names and citations, unless the edit asks for less.
 """
 
 from __future__ import annotations
