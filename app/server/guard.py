@@ -30,6 +30,7 @@ from ._connections import HEAD_BYTES, limit_connections
 from ._load import until_answered
 from ._log import shorten_log
 from ._mcp_endpoint import SESSIONS
+from ._pace import Pace
 from ._page_files import serve_page
 from ._routes import BEGIN_SECONDS, ROUTES, opened_book
 from ._webhooks import limit_webhooks
@@ -72,6 +73,7 @@ _REFUSED_STATE = (
 
 _streams = Counter[str | None]()
 """Number of open packet streams by user."""
+_pace = Pace()
 
 
 class Guard:
@@ -111,6 +113,7 @@ class Guard:
                 return await self._app(scope, _checked(reader, receive, send, to_answer), send)
             messages = list[Message]()
             if scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
+                await _pace.keep(user or "")
                 try:
                     data = await reader.read(receive)
                     _check_kind(headers, data)

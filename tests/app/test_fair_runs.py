@@ -1,4 +1,4 @@
-"""Runs of one user of the server leave time for those of others."""
+"""Runs and requests of one user of the server leave time for those of others."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
-from kit.server import said
+from hypothesis import given
+from hypothesis import strategies as st
+from kit.server import ALICE, BOB, said
 from langchain_core.runnables import RunnableConfig
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
+from deep_research.app.server._pace import Pace
 from deep_research.app.server.graphs import deep_research
+from deep_research.app.server.guard import Guard
 from deep_research.core.settings import server_settings
 from deep_research.core.settings.server_settings import UserSettings
 from deep_research.core.store.pages import OWNER
@@ -37,9 +45,9 @@ async def test_without_a_model_one_run_of_a_user_works_at_a_time_and_others_do_n
         nonlocal most_of_alice
         thread = f"{user} {number}"
         config: RunnableConfig = {"configurable": {"thread_id": thread, OWNER: user}}
-        given = said("When was the Skerry Light lit?")
+        question = said("When was the Skerry Light lit?")
         async for _ in deep_research.astream(
-            given, config, context=UserSettings(), stream_mode="updates"
+            question, config, context=UserSettings(), stream_mode="updates"
         ):
             working.add(thread)
             of_alice = [name for name in working if name.startswith("alice")]
@@ -50,3 +58,49 @@ async def test_without_a_model_one_run_of_a_user_works_at_a_time_and_others_do_n
     await asyncio.gather(*(run("alice", number) for number in range(5)), run("bob", 5))
     assert most_of_alice == 1
     assert ended[-1].startswith("alice")
+
+
+@given(
+    times=st.lists(st.floats(min_value=0, max_value=10), min_size=1, max_size=60),
+    start=st.floats(min_value=0, max_value=1e6),
+)
+def test_after_ten_requests_at_once_a_user_has_twenty_a_second(
+    times: list[float], start: float
+) -> None:
+    pace = Pace()
+    served = list[float]()
+    for time in sorted(times):
+        now = start + time
+        served.append(now + pace.delay("alice", now))
+        assert pace.delay(f"another at {time}", now) == 0
+    assert served == sorted(served)
+    for number, first in enumerate(served):
+        within_a_second = [time for time in served[number:] if time < first + 0.999]
+        assert len(within_a_second) <= 10 + 20
+
+
+def test_requests_that_keep_the_pace_do_not_wait() -> None:
+    pace = Pace()
+    assert [pace.delay("alice", 7.0) for _ in range(10)] == [0.0] * 10
+    assert pace.delay("alice", 7.0) > 0
+    assert [pace.delay("bob", number / 15) for number in range(100)] == [0.0] * 100
+
+
+async def test_a_burst_of_one_user_is_answered_after_a_later_request_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEEP_RESEARCH_SERVER_TOKENS", f"alice:{ALICE} bob:{BOB}")
+    server_settings._operator.cache_clear()
+    answered = list[str]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        answered.append(Request(scope).headers["authorization"])
+        await Response()(scope, receive, send)
+
+    transport = httpx.ASGITransport(app=Guard(app))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        headers = {token: {"Authorization": f"Bearer {token}"} for token in (ALICE, BOB)}
+        burst = [client.post("/threads", json={}, headers=headers[ALICE]) for _ in range(20)]
+        await asyncio.gather(*burst, client.post("/threads", json={}, headers=headers[BOB]))
+    assert len(answered) == 21
+    assert answered.index(f"Bearer {BOB}") <= 10
