@@ -156,13 +156,13 @@ class ResearchState:
 
     @property
     def title(self) -> str:
-        """Title of the report: from the plan, else from the writer, unless the check corrected it;
+        """Title of the report: from the writer, else from the plan, unless the check corrected it;
         empty if there is none."""
         if self.report and self.report.title:
             return self.report.title
-        if self.plan and self.plan.title:
-            return self.plan.title
-        return self.draft.title if self.draft else ""
+        if self.draft and self.draft.title:
+            return self.draft.title
+        return self.plan.title if self.plan else ""
 
     @property
     def own_findings(self) -> list[Finding]:

@@ -1,5 +1,5 @@
-"""Changes a report block by block: as the user asks, or to add the results of the last research
-round to the draft. All blocks that are not named stay as they are."""
+"""Changes a report block by block: as the user asks, or as the editor of a draft does, with the
+results of the last research round. All blocks that are not named stay as they are."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..core.evidence.citations.markers import replace_markers
 from ..core.evidence.citations.rendering import clean_for_draft
 from ..core.evidence.exclusion import only_supported_by, taken_out_note
 from ..core.models.resolve import is_extractive
-from ..core.records.report import Draft, Grade, Report, word_count
+from ..core.records.report import Draft, Grade, Remark, Report, word_count
 from ..core.records.research import Finding
 from ..core.records.sources import Source
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
@@ -77,8 +77,9 @@ class EditReport(Form):
 async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the writer's model for changes, and apply them to the draft.
 
-    If an edit needs facts that nobody has found, its tasks wait for research. On requirements that
-    a draft leaves open, the model is only asked if the findings have material for them.
+    If an edit needs facts that nobody has found, its tasks wait for research. Without remarks of
+    the editor, a draft is only changed if the findings have material on requirements that it
+    leaves open.
     """
     turn = await begin_turn(state, runtime)
     excluded = state.sources.keys() - turn.state.sources.keys()
@@ -109,7 +110,11 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         # Only excluded sources supported it.
         nothing = labels(state.run.language_code).no_citation
         changed = changed.model_copy(update={"text": nothing, "streamed": nothing})
-    changed = changed.model_copy(update={"findings": tuple(state.findings), "is_lacking": False})
+    if not is_edit and changed.length_fault:
+        editor.notices.append(changed.length_fault)
+    changed = changed.model_copy(
+        update={"findings": tuple(state.findings), "is_lacking": False, "remarks": ()}
+    )
     update = turn.update(
         notices=(*state.run.notices, *editor.notices), done=editor.done, **editor.language
     )
@@ -125,7 +130,9 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
 
 
 def _has_material(findings: Iterable[Finding], draft: Draft) -> bool:
-    """Whether there are new findings, or findings that have what the draft lacks."""
+    """Whether there are remarks or new findings, or findings that have what the draft lacks."""
+    if draft.remarks:
+        return True
     for finding in findings:
         if finding.text and finding.id not in draft.findings:
             return True
@@ -136,7 +143,8 @@ class _Editor:
     """Asks the writer's model for the changes of a draft."""
 
     def __init__(self, turn: Turn, draft: Draft, *, is_edit: bool) -> None:
-        """`is_edit`: the user asks for them; otherwise they answer open requirements."""
+        """`is_edit`: the user asks for them; otherwise they answer open requirements and mend what
+        the editor's remarks name."""
         self._turn = turn
         self._state = turn.state
         self._draft = draft
@@ -203,7 +211,9 @@ class _Editor:
             "title": "",
             "passages": "",
             "knowledge": "",
+            "is_draft": not self._is_edit,
             "requirements": "",
+            "remarks": "",
             "open_points": "",
             "taken_out": 0,
         }
@@ -213,7 +223,11 @@ class _Editor:
             open_points = list[str]()
             for grade in self._draft.open_grades:
                 open_points.append(f"- {_open_point(grade)}")
-            values["requirements"] = fence("\n".join(open_points))
+            if open_points:
+                values["requirements"] = fence("\n".join(open_points))
+            remarks = [f"- {_remark(remark)}" for remark in self._draft.remarks]
+            if remarks:
+                values["remarks"] = fence("\n".join(remarks))
             values["request"] = state.run.question
             return values
         conversation = Conversation(state.messages)
@@ -295,20 +309,31 @@ class _Editor:
         return draft
 
     def _edited(self, edits: Sequence[ReportEdit]) -> _Edited:
-        """Return the draft with the edits; on open requirements, nothing is changed, only added."""
+        """Return the draft with the edits; unless the user asks for them, blocks that no remark
+        names are only added to."""
         sources = self._state.sources
         if self._is_edit:
             return _edited(sources, self._draft, edits)
-        adding = {index: edit for index, edit in enumerate(edits) if edit.kind in _ADDING}
-        edited = _edited(sources, self._draft, list(adding.values()))
+        allowed = dict[int, ReportEdit]()
         refused = dict[int, str]()
-        for index in range(len(edits)):
-            if index not in adding:
-                refused[index] = "what the report says already stays, and is only added to"
-        for position, index in enumerate(adding):
+        for index, edit in enumerate(edits):
+            if edit.kind in _ADDING or self._is_remarked(edit):
+                allowed[index] = edit
+            else:
+                refused[index] = "no remark names this block, so it is only added to"
+        edited = _edited(sources, self._draft, list(allowed.values()))
+        for position, index in enumerate(allowed):
             if position in edited.refused:
                 refused[index] = edited.refused[position]
         return edited._replace(refused=refused)
+
+    def _is_remarked(self, edit: ReportEdit) -> bool:
+        """Whether the editor's remarks name all blocks that an edit changes."""
+        changed = range(edit.block, max(edit.block, edit.last) + 1)
+        return all(
+            any(not remark.blocks or number in remark.blocks for remark in self._draft.remarks)
+            for number in changed
+        )
 
     async def _by_parts(self) -> list[ReportEdit]:
         """Ask for the changes of a long report part by part."""
@@ -356,6 +381,9 @@ class _Editor:
             kind = edit.kind.replace("_", " ")
             where = self._name_of(edit.block)
             self.notices.append(f"A change was left out ({kind}, {where}): {reason}.")
+        if not self._is_edit:
+            # The draft that the changes replace is no version to go back to.
+            return
         request = Conversation(self._state.messages).question
         fewest_words: int | None = 1
         if self.language:
@@ -385,6 +413,14 @@ def _tokens(text: str) -> int:
 def _open_point(grade: Grade) -> str:
     """Return a requirement that the report leaves open, with what is missing."""
     return ": ".join(filter(None, (grade.requirement, grade.missing)))
+
+
+def _remark(remark: Remark) -> str:
+    """Return a remark with the blocks that it names."""
+    if not remark.blocks:
+        return f"The whole report: {remark.text}"
+    numbers = ", ".join(map(str, remark.blocks))
+    return f"Block {numbers}: {remark.text}"
 
 
 def _shown(block: ReportBlock) -> dict[str, Any]:

@@ -1,12 +1,16 @@
-"""Grades the draft against the request's checklist, and prepares research on open items."""
+"""Has the draft edited: graded against the request's checklist, and read for faults of reasoning,
+repetition and length. Prepares research on what is open."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from pydantic import Field
+
 from ..core.events.blocks import ReportPackets
-from ..core.records.report import Draft, Grade
+from ..core.records.report import Draft, Grade, Remark
+from ..core.writing.blocks import ReportBlock, report_blocks
 from ..core.writing.forms import Form
 from ..core.writing.outline import section_lengths
 from ..prompts import fence
@@ -18,6 +22,10 @@ _NOT_GRADED = (
     "The report was not compared with the checklist of the request: the verifier's model gave no "
     "grades."
 )
+
+
+_MOST_REMARKS = 5
+"""Maximum number of remarks that the writer is given."""
 
 
 class RequirementGrade(Form):
@@ -34,17 +42,33 @@ class RequirementGrade(Form):
     """What to find out, in a sentence understandable on its own; empty if there is nothing to find out."""  # noqa: E501
 
 
+class EditorRemark(Form):
+    """What is wrong with the draft."""
+
+    blocks: list[int]
+    """Numbers of the blocks that have to change."""
+    problem: str
+    """What is wrong and how to mend it, in a sentence."""
+
+
 class GradeReport(Form):
     """Hand in the grades."""
 
     grades: list[RequirementGrade]
     """One for each requirement, by its number."""
+    remarks: list[EditorRemark] = Field(default_factory=list)
+    """Faults of the draft; empty if it has none."""
+    most_words: int = 0
+    """The most words that the request allows, or about how many it wants; 0 if it names no length."""  # noqa: E501
+    fewest_words: int = 0
+    """The fewest words that the request wants, or about how many; 0 if it names no length."""
 
 
 async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Have the verifier's model grade the draft.
+    """Have the verifier's model grade the draft and, the first time, remark on it.
 
-    If limits allow, prepare research on requirements that are open.
+    If limits allow, prepare research on requirements that are open. Remarks go to the writer, who
+    changes the blocks that they name, once.
     """
     turn = await begin_turn(state, runtime)
     state = turn.state
@@ -52,47 +76,96 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     draft = state.draft
     assert draft is not None
     requirements = state.plan.requirements if state.plan else ()
-    if not requirements or draft.is_graded or not limits.checklist_rounds:
+    if draft.is_graded or not limits.checklist_rounds:
+        return {}
+    to_grade = _to_grade(requirements, draft.grades)
+    if not to_grade:
         return {}
     if not turn.is_capable("verifier"):
         return {}
     turn.announce("grade")
-    lines = list[str]()
-    for number, text in enumerate(_to_grade(requirements, draft.grades), 1):
-        lines.append(f"{number}. {text}")
+    blocks = report_blocks(draft.text)
     async with turn.paid():
-        form = await turn.filler.ask_if_possible(
-            GradeReport,
-            "verifier",
-            "grade_report",
-            [],
-            request=turn.state.run.question,
-            report=fence(draft.text),
-            words=draft.words,
-            characters=len(draft.text),
-            sections=_lengths(turn, draft),
-            knowledge=turn.basis.known_findings(limits.memory_tokens),
-            requirements=fence("\n".join(lines)),
-        )
+        form = await _ask(turn, draft, blocks, to_grade)
     if form is None:
         return turn.update(notices=(*state.run.notices, _NOT_GRADED))
     grades = _merged(requirements, draft.grades, form.grades)
     graded = draft.model_copy(update={"grades": tuple(grades), "is_graded": True})
+    is_first = not draft.grades
+    if is_first:
+        asked = {"fewest_words": form.fewest_words, "most_words": form.most_words}
+        graded = graded.model_copy(update=asked)
     is_researched = False
     is_lacking = False
+    remarks = tuple[Remark, ...]()
     if graded.rounds < limits.checklist_rounds:
+        if is_first:
+            remarks = _remarks(form, graded, len(blocks))
         is_researched = bool(_open_tasks(graded)) and may_research(turn)
-        is_lacking = is_researched or any(grade.is_found for grade in graded.open_grades)
+        is_found = any(grade.is_found for grade in graded.open_grades)
+        is_lacking = is_researched or is_found or bool(remarks)
     packets = ReportPackets(turn.placement)
     turn.emit(packets.grades(graded.grades, is_researched=is_researched))
     update = turn.update()
     rounds = graded.rounds
     if is_lacking:
         rounds += 1
-    graded = graded.model_copy(update={"rounds": rounds, "is_lacking": is_lacking})
+    graded = graded.model_copy(
+        update={"rounds": rounds, "is_lacking": is_lacking, "remarks": remarks}
+    )
     if is_researched:
         update |= tasks_waiting(turn, update["progress"], _open_tasks(graded), graded.rounds)
     return {**update, "draft": graded}
+
+
+async def _ask(
+    turn: Turn, draft: Draft, blocks: Iterable[ReportBlock], to_grade: Iterable[str]
+) -> GradeReport | None:
+    """Have the model grade these requirements, and remark on a draft that has no grades yet.
+
+    Returns None if it cannot.
+    """
+    requirements = list[str]()
+    for number, text in enumerate(to_grade, 1):
+        requirements.append(f"{number}. {text}")
+    return await turn.filler.ask_if_possible(
+        GradeReport,
+        "verifier",
+        "grade_report",
+        [],
+        request=turn.state.run.question,
+        report=fence("\n\n".join(map(_numbered, blocks))),
+        words=draft.words,
+        characters=len(draft.text),
+        most_remarks=0 if draft.grades else _MOST_REMARKS,
+        sections=_lengths(turn, draft),
+        knowledge=turn.basis.known_findings(turn.context.limits.memory_tokens),
+        requirements=fence("\n".join(requirements)),
+    )
+
+
+def _numbered(block: ReportBlock) -> str:
+    """Return a block as the model is shown it, which names blocks by their numbers."""
+    return f"Block {block.number}:\n{block.text}"
+
+
+def _remarks(form: GradeReport, draft: Draft, blocks: int) -> tuple[Remark, ...]:
+    """Return the form's remarks on a draft with this many blocks, and one on its length if that is
+    not as the request wants it."""
+    remarks = list[Remark]()
+    for remark in form.remarks[:_MOST_REMARKS]:
+        named = sorted({number for number in remark.blocks if 0 < number <= blocks})
+        problem = " ".join(remark.problem.split())
+        if named and problem:
+            remarks.append(Remark(blocks=tuple(named), text=problem))
+    fault = draft.length_fault
+    if fault:
+        surplus = draft.words - draft.most_words
+        mend = "Add what the findings have on the request, if they have more; do not pad."
+        if draft.most_words and surplus > 0:
+            mend = f"Shorten it by {surplus} words, the least important first."
+        remarks.append(Remark(blocks=(), text=f"{fault} {mend}"))
+    return tuple(remarks)
 
 
 def _lengths(turn: Turn, draft: Draft) -> str:

@@ -50,6 +50,10 @@ def word_count(text: str) -> int:
     return count
 
 
+_LENGTH_TOLERANCE = 0.1
+"""Share by which a draft may be longer or shorter than asked."""
+
+
 class Grade(Record):
     """Whether a report's draft meets a checklist requirement."""
 
@@ -65,6 +69,15 @@ class Grade(Record):
     is_found: bool = False
     """Whether the findings already answer what the draft leaves open, so that it needs no further
     research."""
+
+
+class Remark(Record):
+    """What the editor finds wrong with a draft, apart from open requirements."""
+
+    blocks: tuple[int, ...]
+    """Numbers of the draft's blocks that it is about; empty if it is about all of them."""
+    text: str
+    """What is wrong, in a sentence."""
 
 
 class CitingText(Record):
@@ -108,9 +121,15 @@ class Draft(CitingText):
     is_graded: bool = False
     """Whether `grades` refer to this text; False once passages were added to it."""
     rounds: int = 0
-    """Number of times that passages on open items were requested from the writer."""
+    """Number of times that changes on open items or remarks were requested from the writer."""
     is_lacking: bool = False
-    """Whether passages on open items are to be added next (`edit_report`)."""
+    """Whether it is to be changed next (`edit_report`)."""
+    remarks: tuple[Remark, ...] = ()
+    """The editor's remarks that have not been passed on to the writer."""
+    fewest_words: int = 0
+    """The fewest words that the request asks for, or about how many; 0 if it names no length."""
+    most_words: int = 0
+    """The most words that the request asks for, or about how many; 0 if it names no length."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
     title: str = ""
@@ -125,6 +144,17 @@ class Draft(CitingText):
     def words(self) -> int:
         """Its word count, including headings and tables but not citations."""
         return word_count(self.text)
+
+    @property
+    def length_fault(self) -> str:
+        """How its length differs from what the request asks for, in a sentence; empty if it does
+        not, by more than a tenth."""
+        has = f"The report has {self.words} words, tables and headings included"
+        if self.most_words and self.words > self.most_words * (1 + _LENGTH_TOLERANCE):
+            return f"{has}; the request asks for {self.most_words}."
+        if self.fewest_words and self.words < self.fewest_words * (1 - _LENGTH_TOLERANCE):
+            return f"{has}; the request asks for {self.fewest_words}."
+        return ""
 
     @property
     def open_grades(self) -> list[Grade]:
@@ -314,7 +344,7 @@ class Report(CitingText):
 
     title: str = ""
     """Its title if the check corrected that, or an earlier version was put back; else empty, and
-    the plan's title stands."""
+    that of the draft stands, or of the plan."""
     is_title_marked: bool = False
     """Whether the title is marked as not verified."""
     claims: tuple[ClaimCheck, ...] = ()

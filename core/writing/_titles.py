@@ -1,4 +1,4 @@
-"""Finds the title that a model writes above its text, although titles are printed by us."""
+"""Finds the title that a model writes above its report."""
 
 from __future__ import annotations
 

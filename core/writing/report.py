@@ -170,7 +170,7 @@ class ReportEvents(ProseEvents):
             return ""
         self._beginning = None
         title, body = split_title(beginning)
-        if title and not self._title:
+        if title:
             self._title = title_line(title)
         return body
 

@@ -26,6 +26,7 @@ DRAFT = "It was lit in 1844. [1]\n\nNothing else is known."
 KEEPER, RANGE = "Who kept the Skerry Light, and when?", "How far is the Skerry Light seen?"
 ADDED = "Ada Moran kept it from 1901 to 1932. [2]"
 OPEN = [(1, "answered", ""), (2, "not answered", KEEPER), (3, "partly", RANGE)]
+ALL_ANSWERED = [(number, "answered", "") for number in (1, 2, 3)]
 STILL_OPEN = [(1, "answered", ""), (2, "not answered", RANGE)]
 
 
@@ -253,5 +254,73 @@ async def test_what_the_draft_says_already_is_not_rewritten(tmp_path: Path) -> N
     run = checklist_lab(tmp_path, graded(*OPEN), graded(*OPEN[1:]), writer=writer)
     state = await run.ask()
     assert state.report and state.report.text == DRAFT
-    assert "stays, and is only added to" in run.calls("writer")[-1].text
+    assert "so it is only added to" in run.calls("writer")[-1].text
     assert "A change was left out (replace, block 2: Nothing else is known." in notes(state)
+
+
+TWICE = f"{DRAFT}\n\nThe light was lit in 1844. [1]"
+
+
+def remarked(*remarks: tuple[list[int], str], **length: int) -> dict[str, Any]:
+    """A verifier to whom all requirements are answered, with remarks: block numbers, problem."""
+    given = [{"blocks": blocks, "problem": problem} for blocks, problem in remarks]
+    return {**graded(*ALL_ANSWERED), "remarks": given, **length}
+
+
+def editing(*edits: dict[str, Any], draft: str = TWICE) -> dict[str, Any]:
+    """A writer that changes its draft so."""
+    return {"edit_report": [calls(call("edit_report", edits=list(edits)))], "": [draft]}
+
+
+async def test_what_the_editor_remarks_is_changed_once_before_the_check(tmp_path: Path) -> None:
+    remark = ([3], "Block 1 says this already: delete it.")
+    delete = {"kind": "delete", "block": 3}
+    run = checklist_lab(tmp_path, remarked(remark, ([9], "No such block.")), writer=editing(delete))
+    state = await run.ask()
+    assert state.report and state.report.text == DRAFT
+    grading = [asked for asked in run.calls("verifier") if "grade_report" in asked.tools]
+    assert len(grading) == 1 and "Block 3:\nThe light was lit in 1844. [1]" in grading[0].text
+    edited = run.calls("writer")[-1].text
+    assert f"Block 3: {remark[1]}" in edited and "No such block" not in edited
+    assert "requirements that the report leaves open" not in edited
+    assert state.draft and not state.draft.remarks
+    assert run.types().count("report_revised") == 1
+
+
+async def test_blocks_that_no_remark_names_are_only_added_to(tmp_path: Path) -> None:
+    changes: list[dict[str, Any]] = [
+        {"kind": "replace", "block": 1, "text": "It was lit in 1845. [1]"},
+        {"kind": "delete", "block": 2, "last": 3},
+        {"kind": "insert_after", "block": 2, "text": "No keeper is named."},
+    ]
+    writer = editing(*changes)
+    writer["edit_report"].append(calls(call("edit_report", edits=[])))
+    run = checklist_lab(tmp_path, remarked(([3], "Said twice.")), writer=writer)
+    state = await run.ask()
+    body = TWICE.replace("is known.", "is known.\n\nNo keeper is named.")
+    assert state.report and state.report.text == body
+    assert notes(state).count("A change was left out") == 2
+
+
+@pytest.mark.parametrize("is_mended", [True, False])
+async def test_a_draft_of_the_wrong_length_is_changed_and_else_the_length_is_noted(
+    tmp_path: Path, is_mended: bool
+) -> None:
+    edits = [{"kind": "delete", "block": 2, "last": 3}] if is_mended else []
+    given = remarked(most_words=6, fewest_words=5)
+    run = checklist_lab(tmp_path, given, writer=editing(*edits))
+    state = await run.ask()
+    asked = run.calls("writer")[-1].text
+    assert "The report has 15 words" in asked and "Shorten it by 9 words" in asked
+    assert ("the request asks for 6" in notes(state)) is not is_mended
+
+
+async def test_remarks_wait_for_the_research_on_open_requirements(tmp_path: Path) -> None:
+    given = {**graded(*OPEN), "remarks": [{"blocks": [3], "problem": "Said twice."}]}
+    edits = [{"kind": "delete", "block": 3}, {"kind": "insert_after", "block": 1, "text": ADDED}]
+    run = checklist_lab(tmp_path, given, graded(*STILL_OPEN), writer=editing(*edits))
+    state = await run.ask()
+    assert state.report and state.report.text == DRAFT.replace("[1]\n\n", f"[1]\n\n{ADDED}\n\n")
+    _, second = (asked.text for asked in run.calls("verifier") if "grade_report" in asked.tools)
+    assert "`remarks`" not in second
+    assert len([asked for asked in run.calls("writer") if "edit_report" in asked.tools]) == 1

@@ -52,22 +52,24 @@ def shown(run: Any) -> str:
     return "".join(packet["content"] for packet in run.of_type("message_delta"))
 
 
-async def test_the_title_of_a_plan_stands_above_a_report_once(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        planner=["# The Skerry Light\n\n1. When was it lit?"],
-        writer=[f"# When the Skerry Light was lit\n\n{BODY}"],
-    )
+PLAN = "# Questions on the light\n\n1. When was it lit?"
+
+
+async def test_the_title_of_the_writer_stands_above_a_report_once(tmp_path: Path) -> None:
+    run = lab(tmp_path, planner=[PLAN], writer=[f"# The Skerry Light\n\n{BODY}"])
     state = await run.ask()
     assert state.report and state.report.text == BODY
+    assert state.title == "The Skerry Light"
+    assert [version.title for version in state.versions.values()] == ["The Skerry Light"]
     assert state.messages[-1].text.startswith(f"# The Skerry Light\n\n{BODY[:-4]}")
     assert "# " not in shown(run)
 
 
-async def test_without_a_title_of_the_plan_that_of_the_writer_is_used(tmp_path: Path) -> None:
-    _, state = await report_of(tmp_path, writer=[f"# The Skerry Light\n\n{BODY}"])
-    assert state.title == "The Skerry Light"
-    assert state.messages[-1].text.count("The Skerry Light\n") == 1
+async def test_a_report_without_a_title_has_that_of_the_plan(tmp_path: Path) -> None:
+    run = lab(tmp_path, planner=[PLAN], writer=[BODY])
+    state = await run.ask()
+    assert state.title == "Questions on the light"
+    assert state.messages[-1].text.startswith(f"# Questions on the light\n\n{BODY[:-4]}")
 
 
 async def test_a_report_whose_sections_are_on_the_first_level_keeps_their_headings(
