@@ -146,7 +146,7 @@ class ResearchState:
     draft: Draft | None = None
     report: Report | None = None
     versions: Annotated[dict[str, Version], delta(merge_by_id, dict)] = field(default_factory=dict)
-    """The finished reports of the thread by name, oldest first; see `thread_versions`."""
+    """The finished reports of the thread by name, oldest first; see `ThreadVersions`."""
     base: Report | None = None
     """The thread's last full report with its title, from which edits start; short answers to
     follow-ups leave it alone."""

@@ -33,7 +33,6 @@ from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.exclusion import named_sources
-from ..core.evidence.text.differences import BlockDifference
 from ..core.library.earlier import EarlierPages, ReadPage
 from ..core.library.library import Library
 from ..core.models.resolve import check_editor, check_models, load_models
@@ -50,12 +49,9 @@ from ..core.writing.language import check_language
 from ..core.writing.outline import check_outline
 from ..core.writing.report import reader_of
 from ..core.writing.versions import (
-    differences_of,
+    Differences,
+    ThreadVersions,
     document_of,
-    find_version,
-    latest_version,
-    read_stored_version,
-    thread_versions,
 )
 from ..nodes.begin import base_of
 from ..state import ResearchState
@@ -220,7 +216,7 @@ class StoredRun(NamedTuple):
     @property
     def versions(self) -> list[Version]:
         """The versions of the thread's report and the answers about it, oldest first."""
-        return list(thread_versions(self.state).values())
+        return list(ThreadVersions(self.state).by_name.values())
 
     @property
     def asked(self) -> list[str]:
@@ -485,30 +481,25 @@ class RunBook(NamedTuple):
 
         A run without any report is returned unchanged.
         """
-        state = stored.state
+        versions = ThreadVersions(stored.state)
         if number is not None:
-            return await self.with_version(stored, find_version(state, number, is_answer=is_answer))
-        latest = latest_version(state)
+            version = versions.find(number, is_answer=is_answer)
+            return await self.with_version(stored, version)
+        latest = versions.latest
         return await self.with_version(stored, latest) if latest else stored
 
     async def with_version(self, stored: StoredRun, version: Version) -> StoredRun:
         """Return a run as it was with one of its versions or answers; raises `UnknownVersion`."""
         pages = Pages(self.database.store, stored.thread)
-        finished = await read_stored_version(stored.state, version, pages)
+        finished = await ThreadVersions(stored.state).read(version, pages)
         if stored.state.report and version.question_id == stored.state.run.id:
             return stored._replace(shown=finished)
         return stored.at(finished, reader_of(self._address, stored.thread))
 
-    async def differences(
-        self, stored: StoredRun, before: int, after: int
-    ) -> list[BlockDifference]:
+    async def differences(self, stored: StoredRun, before: int, after: int) -> Differences:
         """Return what differs between two versions of a run's report; raises `UnknownVersion`."""
         pages = Pages(self.database.store, stored.thread)
-        texts = list[FinishedReport]()
-        for number in (before, after):
-            version = find_version(stored.state, number)
-            texts.append(await read_stored_version(stored.state, version, pages))
-        return await asyncio.to_thread(differences_of, *texts)
+        return await ThreadVersions(stored.state).differences(before, after, pages)
 
     async def revert(self, stored: StoredRun, number: int) -> Version:
         """Make a new version of a run's report with the text of an earlier one; see

@@ -25,7 +25,7 @@ from ..core.events.log import Emitter
 from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.exclusion import scope_without
+from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.text.language import detect_language
 from ..core.library.attachments import INCOMING, message_words, take_files
 from ..core.library.library import Library, LibraryStatus
@@ -53,7 +53,7 @@ from ..core.writing.language import (
 )
 from ..core.writing.outline import check_outline
 from ..core.writing.report import draft_of
-from ..core.writing.versions import keep_first_version
+from ..core.writing.versions import ThreadVersions
 from ..state import ResearchState, StateUpdate, channels_reset
 from ..tools.offer import check_tools, load_tools, note_user, search_scope
 from ..tools.run_engines import choose_engines
@@ -119,13 +119,13 @@ async def _continue(
     drop: list[AnyMessage],
 ) -> StateUpdate:
     """Continue the current question with the current keys and models."""
-    scope = scope_without(state.run.scope, state.sources, state.excluded)
+    scope = ExcludedSources(state.excluded).taken_out_of_scope(state.run.scope, state.sources)
     if _has_incoming(state.messages):
         settings = context.within(scope)
         wider, messages, _ = await _index_attached(settings, state.messages, runtime)
         state = replace(state, messages=messages)
         widened = await asyncio.to_thread(_scope_of_index, wider)
-        scope = scope_without(widened, state.sources, state.excluded)
+        scope = ExcludedSources(state.excluded).taken_out_of_scope(widened, state.sources)
     check_tools(context.within(scope))
     await load_models(context)
     check_models(ROLES, context)
@@ -212,7 +212,7 @@ async def _start(
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
     scope = await asyncio.to_thread(search_scope, context, status.documents + attached.documents)
-    scope = scope_without(scope, state.sources, state.excluded)
+    scope = ExcludedSources(state.excluded).taken_out_of_scope(scope, state.sources)
     question = Conversation(messages).question
     codes = list[str]()
     if scope.documents:
@@ -260,7 +260,7 @@ async def _start(
     await note_user(pages, messages, run)
     update = StateUpdate(messages=_changed(messages, drop), run=run, base=base)
     update.update(channels_reset())
-    versions = await keep_first_version(state, pages)
+    versions = await ThreadVersions(state).keep_first(pages)
     if versions:
         update["versions"] = versions
     if entry == "edit" and base:

@@ -19,7 +19,7 @@ from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.markers import replace_markers
 from ..core.evidence.citations.rendering import clean_for_draft
-from ..core.evidence.exclusion import only_supported_by, taken_out_note
+from ..core.evidence.exclusion import ExcludedSources
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Draft, Grade, Report, word_count
 from ..core.records.research import Finding
@@ -92,7 +92,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     turn.announce("edit")
     editor = _Editor(turn, draft, is_edit=is_edit)
     if is_edit and base and not excluded.isdisjoint(base.sources):
-        editor.take_out(await asyncio.to_thread(only_supported_by, excluded, base))
+        await editor.take_out(ExcludedSources(excluded), base)
     async with turn.paid():
         form = None
         # Excluding sources needs no model.
@@ -158,11 +158,12 @@ class _Editor:
         """What the user's edit has changed; empty if nothing is known."""
         return self.notices[0] if self._is_edit and self.notices else ""
 
-    def take_out(self, statements: Sequence[str]) -> None:
-        """Note the statements that were taken out of the report with their sources."""
-        self._taken_out = statements
-        if statements:
-            self.notices.append(taken_out_note(len(statements)))
+    async def take_out(self, excluded: ExcludedSources, base: Report) -> None:
+        """Note the statements that were taken out of the report `base` with its sources."""
+        taken_out = await asyncio.to_thread(excluded.only_they_support, base)
+        self._taken_out = taken_out.statements
+        if taken_out.note:
+            self.notices.append(taken_out.note)
 
     async def ask(self, **asked: Any) -> EditReport | None:
         """Have the model fill in the form; `asked` are further values of the prompt.

@@ -24,7 +24,7 @@ from ..core.events.call import CallEvents, SilentEvents
 from ..core.events.log import Emitter
 from ..core.events.packets import Packet, Placement
 from ..core.evidence.citations.rendering import plain_line
-from ..core.evidence.exclusion import without_sources
+from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.memory.learned import facts_of
 from ..core.models.request import Facts, Request
 from ..core.models.resolve import is_extractive, is_small, profile_of, settings_of
@@ -304,7 +304,9 @@ async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
     turn = Turn(state, runtime, lost)
     excluded = _excluded_keys(state, turn)
     if excluded:
-        turn.state = await asyncio.to_thread(without_sources, turn.state, excluded)
+        turn.state = await asyncio.to_thread(
+            ExcludedSources(excluded).taken_out_of_state, turn.state
+        )
     return turn
 
 

@@ -18,7 +18,7 @@ from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.notes import ReportNotes, asked_notes
 from ..core.writing.report import audited_report, unchecked, with_house_words
-from ..core.writing.versions import keep_version
+from ..core.writing.versions import ThreadVersions
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -104,7 +104,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         await finished.record(turn.state)
     await EarlierPages(turn.pages, context).record(state.sources.values())
     messages = await asyncio.to_thread(delivery.report_messages)
-    versions = await keep_version(turn.state, turn.pages, context.clock.now())
+    versions = await ThreadVersions(turn.state).keep(turn.pages, context.clock.now())
     return {**update, "messages": messages, "report": report, "versions": versions}
 
 

@@ -43,10 +43,9 @@ from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import source_texts
 from ...core.writing.notes import ReportNotes
-from ...core.writing.versions import UnknownVersion, version_of_question
+from ...core.writing.versions import ThreadVersions, UnknownVersion
 from ...state import ResearchState
 from ..exports.formats import FORMATS, export_formats
-from ..output import differences_data, versions_data
 from ..runs import RunBook, StoredRun
 from ..words import GRAPHS, EvidenceShown
 from ._bodies import sent_json
@@ -264,7 +263,7 @@ async def compare_versions(request: Request) -> Response:
         differences = await opened_books[-1].differences(stored, *filter(None, numbers))
     except UserMistake as error:
         raise HTTPException(404, str(error)) from error
-    return JSONResponse(differences_data(differences), headers={"Cache-Control": "no-store"})
+    return JSONResponse(differences.data, headers={"Cache-Control": "no-store"})
 
 
 async def revert_run(request: Request) -> Response:
@@ -443,7 +442,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
             "usd": spent.usd,
         },
         "has_report": state.report is not None,
-        "versions": versions_data(state),
+        "versions": [version.listed for version in stored.versions],
         "sources": _sources(state),
         "excluded": [state.sources[key].number for key in state.excluded],
         "checked": stored.checked,
@@ -630,7 +629,7 @@ async def _run_at_version(request: Request) -> StoredRun:
             return await book.at_version(stored, number, is_answer=name == "answer")
     if "question" not in request.query_params:
         return await book.at_version(stored)
-    version = version_of_question(stored.state, stored.state.run.id)
+    version = ThreadVersions(stored.state).of_question(stored.state.run.id)
     return await book.with_version(stored, version) if version else stored
 
 

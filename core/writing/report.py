@@ -56,7 +56,7 @@ from ._titles import may_begin_with_title, split_title
 from .blocks import changed_blocks
 from .examination import Examined
 from .notes import ReportNotes
-from .versions import document_of, finished_of
+from .versions import ThreadVersions, document_of
 
 
 class ReportEvents(ProseEvents):
@@ -272,7 +272,7 @@ class Delivery:
 
         `thought` is the model's reasoning.
         """
-        document = document_of(finished_of(self._state, report), self.reader)
+        document = document_of(ThreadVersions(self._state).finished(report), self.reader)
         more: dict[str, object] = {}
         if thought:
             more[REASONING] = thought
