@@ -44,9 +44,9 @@ from ..core.settings.limits import Limits
 from ..core.store.database import Database, open_database
 from ..core.store.location import SETTINGS_NOTE, RunsLocation, thread_id
 from ..core.store.pages import LOCAL_USER, OWNER, Pages
-from ..core.writing.basis import source_texts
-from ..core.writing.language import check_language
-from ..core.writing.outline import check_outline
+from ..core.writing.basis import ReportBasis
+from ..core.writing.language import Language
+from ..core.writing.outline import Outline
 from ..core.writing.report import reader_of
 from ..core.writing.versions import (
     Differences,
@@ -359,8 +359,8 @@ class RunBook(NamedTuple):
                 await asyncio.to_thread(Library(context).check_documents)
             await load_models(context)
             notices = [*check_models(ROLES, context)]
-            notices += await asyncio.to_thread(check_language, context.language)
-            notices += await asyncio.to_thread(check_outline, context)
+            notices += await asyncio.to_thread(Language.check, context.language)
+            notices += await asyncio.to_thread(Outline.check, context)
             notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)
             view.begin(notices)
@@ -609,7 +609,7 @@ class RunBook(NamedTuple):
     async def texts(self, stored: StoredRun, report: Report) -> dict[str, list[SourceText]]:
         """Return the stored texts of the sources that a report cites, by source key."""
         pages = Pages(self.database.store, stored.thread)
-        return await source_texts(stored.state.sources, report.sources, pages)
+        return await ReportBasis(stored.state).texts(pages, report.sources)
 
     async def search(self, words: str, most: int = 10) -> list[ReadPage]:
         """Return at most `most` pages that the user's finished runs have read, best first; raises

@@ -46,12 +46,8 @@ from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
 from ..core.writing.language import (
     Language,
-    check_language,
-    decide_language,
-    language_of_report,
-    named_language,
 )
-from ..core.writing.outline import check_outline
+from ..core.writing.outline import Outline
 from ..core.writing.report import draft_of
 from ..core.writing.versions import ThreadVersions
 from ..state import ResearchState, StateUpdate, channels_reset
@@ -202,13 +198,13 @@ async def _start(
     if entry == "edit" and not _needs_no_model(state):
         check_editor(context)
     warnings = list(check_models(ROLES, context))
-    warnings += await asyncio.to_thread(check_language, context.language)
-    warnings += await asyncio.to_thread(check_outline, context)
+    warnings += await asyncio.to_thread(Language.check, context.language)
+    warnings += await asyncio.to_thread(Outline.check, context)
     base = base_of(state)
     if entry == "edit" and base:
-        language = await language_of_report(base.text, state.run)
+        language = await Language.of_report(base.text, state.run)
     else:
-        language = await decide_language(context.language, messages, entry, state.run)
+        language = await Language.decide(context.language, messages, entry, state.run)
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
     scope = await asyncio.to_thread(search_scope, context, status.documents + attached.documents)
@@ -280,7 +276,7 @@ def _with_languages(scope: Scope, codes: Sequence[str], language: Language) -> S
 
 def _named(codes: Sequence[str]) -> str:
     """Return the English names of languages."""
-    return " and ".join(named_language(code).name for code in codes[:_LANGUAGES_NAMED])
+    return " and ".join(Language.named(code).name for code in codes[:_LANGUAGES_NAMED])
 
 
 def _document_notices(status: LibraryStatus, attached: LibraryStatus) -> list[str]:

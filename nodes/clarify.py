@@ -19,7 +19,7 @@ from ..core.models.ask import ask_model
 from ..core.models.request import Request
 from ..core.records import tool_names
 from ..core.records.sources import Exclusion
-from ..core.writing.language import language_of_report
+from ..core.writing.language import Language
 from ..core.writing.notes import WITHHELD_REASON
 from ..core.writing.report import draft_of
 from ..prompts import fence, render_prompt
@@ -222,7 +222,7 @@ async def _begin_edit(
     state = turn.state
     base = state.base
     assert base is not None
-    language = await language_of_report(base.text, state.run)
+    language = await Language.of_report(base.text, state.run)
     update = turn.costs(
         entry="edit",
         outline="",

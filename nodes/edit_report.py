@@ -13,7 +13,6 @@ from pydantic import Field
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import estimated_tokens
 from ..core.errors import ModelFailed, log_failure
-from ..core.events.blocks import ReportPackets
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
 from ..core.evidence.citations.labels import labels
@@ -26,9 +25,8 @@ from ..core.records.research import Finding
 from ..core.records.sources import Source
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
 from ..core.writing.edits import apply_edits, losses
-from ..core.writing.forms import Form, form_name
-from ..core.writing.language import named_language
-from ..core.writing.report import revision
+from ..core.writing.forms import Form
+from ..core.writing.language import Language
 from ..core.writing.report_edit import ReportEdit
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
@@ -120,7 +118,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         return {**update, "draft": changed}
     else:
         messages = await asyncio.to_thread(turn.delivery.changed_draft_messages, changed)
-    turn.emit(revision(ReportPackets(turn.placement), draft.text, changed))
+    turn.emit(turn.delivery.revision(turn.placement, draft.text))
     return {**update, "draft": changed, "messages": messages}
 
 
@@ -181,7 +179,7 @@ class _Editor:
         try:
             return await turn.filler.ask(EditReport, "writer", "edit_report", (), **values)
         except ModelFailed as error:
-            if form_name(EditReport) not in turn.filler.unfilled:
+            if EditReport.tool_name() not in turn.filler.unfilled:
                 raise
             # Asking once more would not help, and the thread should go on.
             log_failure(__name__, error, "The report is delivered unchanged")
@@ -290,7 +288,7 @@ class _Editor:
         if self._is_edit:
             draft = self._with_title_and_grades(draft, form)
             if form.language.strip():
-                language = named_language(form.language)
+                language = Language.named(form.language)
                 self.language = {"language": language.name, "language_code": language.code}
         await asyncio.to_thread(self._note, form, edited, left_out)
         return draft

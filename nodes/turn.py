@@ -37,7 +37,7 @@ from ..core.settings.context import Context, Role, Watch
 from ..core.store.pages import Pages
 from ..core.writing.basis import ReportBasis
 from ..core.writing.forms import Filler
-from ..core.writing.outline import Outline, used_outline
+from ..core.writing.outline import Outline
 from ..core.writing.report import Delivery
 from ..prompts import render_prompt
 from ..state import ResearcherState, ResearchState, StateUpdate
@@ -158,7 +158,7 @@ class Turn(NodeTurn[CallEvents]):
     @property
     def outline(self) -> Outline | None:
         """The outline that the report follows; None if there is none."""
-        return used_outline(self.state.run, self.context)
+        return Outline.used(self.state.run, self.context)
 
     @property
     def conversation(self) -> list[AnyMessage]:

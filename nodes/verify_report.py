@@ -12,7 +12,6 @@ from ..core.library.earlier import EarlierPages
 from ..core.models.resolve import is_extractive, model_names
 from ..core.records import tool_names
 from ..core.records.report import Draft
-from ..core.writing.basis import source_texts
 from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
@@ -56,7 +55,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             # The title is printed above the text, so it is checked with it.
             titled = [title_line(state.title), text]
             draft = draft.model_copy(update={"text": "\n\n".join(filter(None, titled))})
-            texts = await source_texts(state.sources, _citable(draft, turn), turn.pages)
+            texts = await turn.basis.texts(turn.pages, _citable(draft, turn))
             examination = Examination(
                 draft,
                 texts,

@@ -41,7 +41,7 @@ from ...core.records.research import total
 from ...core.settings.context import Context
 from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
-from ...core.writing.basis import source_texts
+from ...core.writing.basis import ReportBasis
 from ...core.writing.notes import ReportNotes
 from ...core.writing.versions import ThreadVersions, UnknownVersion
 from ...state import ResearchState
@@ -304,7 +304,7 @@ async def show_source(request: Request) -> Response:
     if key is None:
         raise HTTPException(404, f"Source {number} does not exist.")
     pages = Pages(opened_books[-1].database.store, stored.thread)
-    texts = await source_texts(sources, [key], pages)
+    texts = await ReportBasis(stored.state).texts(pages, [key])
     number_in_report = 0
     for cited_number, cited_key in keys.items():
         if cited_key == key:
