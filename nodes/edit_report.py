@@ -24,13 +24,13 @@ from ..core.records.report import Draft, Grade, Report, word_count
 from ..core.records.research import Finding
 from ..core.records.sources import Source
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
-from ..core.writing.edits import apply_edits, losses
 from ..core.writing.forms import Form
 from ..core.writing.language import Language
-from ..core.writing.report_edit import ReportEdit
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from ._edits import apply_edits, losses
 from ._further_research import may_research, tasks_waiting
+from ._report_edit import ReportEdit
 from .turn import NodeRuntime, Turn, begin_turn
 
 _PASSAGES_CHARACTERS = 16_000
