@@ -53,7 +53,6 @@ from ..core.writing.versions import (
     ThreadVersions,
     document_of,
 )
-from ..nodes.begin import base_of
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
@@ -245,7 +244,7 @@ class StoredRun(NamedTuple):
     def check_editable(self, context: Context) -> None:
         """Raise `NoReportYet` if there is no finished report to change, and `ReportNotEditable` if
         the model of these settings cannot change it."""
-        report = base_of(self.state)
+        report = self.state.editable_report
         if self.is_unfinished or report is None:
             self.finished_report()
         elif self.state.excluded.keys().isdisjoint(report.sources):
@@ -255,7 +254,7 @@ class StoredRun(NamedTuple):
     def words_without(self, sources: Sequence[Source], because: str) -> str:
         """Return the words of an edit that makes a version of the report without these sources,
         which the user has excluded; empty if the report cites none of them."""
-        report = base_of(self.state)
+        report = self.state.editable_report
         if report is None or {source.key for source in sources}.isdisjoint(report.sources):
             return ""
         shown = [f"[{source.number}] {source.shown_title}" for source in sources]

@@ -93,7 +93,7 @@ async def begin(
     entry = conversation.entry(state.run)
     is_new = not state.run.id or entry == "follow_up"
     goes_on = state.run.entry == "edit" and entry == "continuation"
-    if state.edit and (base_of(state) is None or not (is_new or goes_on)):
+    if state.edit and (state.editable_report is None or not (is_new or goes_on)):
         raise ReportNotEditable(_NOTHING_TO_EDIT)
     if state.edit or goes_on:
         entry = "edit"
@@ -142,21 +142,9 @@ async def _continue(
     return update
 
 
-def base_of(state: ResearchState) -> Report | None:
-    """Return the report from which an edit of the thread starts, with its title; None if there is
-    none.
-
-    It is that of the last question, unless that was a short answer to a follow-up.
-    """
-    report = state.report
-    if report is None or (state.base and state.run.is_quick):
-        return state.base
-    return report.model_copy(update={"title": state.title})
-
-
 def _needs_no_model(state: ResearchState) -> bool:
     """Whether code alone can make a new version of the report: without its excluded sources."""
-    base = base_of(state)
+    base = state.editable_report
     return base is not None and not state.excluded.keys().isdisjoint(base.sources)
 
 
@@ -200,7 +188,7 @@ async def _start(
     warnings = list(check_models(ROLES, context))
     warnings += await asyncio.to_thread(Language.check, context.language)
     warnings += await asyncio.to_thread(Outline.check, context)
-    base = base_of(state)
+    base = state.editable_report
     if entry == "edit" and base:
         language = await Language.of_report(base.text, state.run)
     else:

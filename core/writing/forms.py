@@ -19,14 +19,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ...prompts import render_prompt
 from ...tools.results import shortener
 from ...tools.tool import tool_schema
-from ..dialogue.passages import left_out_of
 from ..dialogue.transcripts import Calls
 from ..errors import ModelFailed, failure_of, log_failure
 from ..events.blocks import StepPackets
 from ..events.call import CallEvents
 from ..events.packets import Placement
 from ..masking import Secrets
-from ..models.ask import ask_model
+from ..models.ask import Withheld, ask_model
 from ..models.request import Facts, Request
 from ..models.resolve import without_model
 from ..records.research import Run, Task
@@ -122,7 +121,7 @@ class Filler:
                 facts=facts,
             )
             reply = await ask_model(request, self.context, self._events)
-            left_out = ", ".join(left_out_of(reply.reduced)) or "some results"
+            left_out = ", ".join(Withheld.of(reply.reduced).titles) or "some results"
             unread = f"{form.tool_name()} was filled in without {left_out}: {WITHHELD_REASON}"
             if reply.withheld and unread not in self.failures:
                 self.fail(unread)
