@@ -146,7 +146,7 @@ class ResearchState:
     draft: Draft | None = None
     report: Report | None = None
     versions: Annotated[dict[str, Version], delta(merge_by_id, dict)] = field(default_factory=dict)
-    """The finished reports of the thread by name, oldest first; see `thread_versions`."""
+    """The finished reports of the thread by name, oldest first; see `ThreadVersions`."""
     base: Report | None = None
     """The thread's last full report with its title, from which edits start; short answers to
     follow-ups leave it alone."""
@@ -163,6 +163,17 @@ class ResearchState:
         if self.draft and self.draft.title:
             return self.draft.title
         return self.plan.title if self.plan else ""
+
+    @property
+    def editable_report(self) -> Report | None:
+        """The report from which an edit of the thread starts, with its title; None if there is
+        none.
+
+        It is that of the last question, unless that was a short answer to a follow-up.
+        """
+        if self.report is None or (self.base and self.run.is_quick):
+            return self.base
+        return self.report.model_copy(update={"title": self.title})
 
     @property
     def own_findings(self) -> list[Finding]:

@@ -13,12 +13,11 @@ Public modules:
   which `_research` carries out.
 - `embed`: the graphs, `build_graph` and `research`.
 - `runs`: starts, resumes and reads the stored runs of a folder.
-- `versions`: reads a version of a report, or puts one back.
 - `stream`: the packets of a run.
-- `versions`: the versions of a thread's report, for apps.
+- `versions`: reads a version of a thread's report, or puts one back, for apps.
 - `as_tool`: research as a tool of a LangChain agent.
 - `check_file`: checks reports from elsewhere.
-- `output`: stored runs as text and JSON.
+- `output`: stored runs as text and JSON, which `exports` writes too.
 - `mcp_server`: the MCP server, for other agents: its tools, and the access to a caller's runs that
   the command `mcp` and LangGraph's server implement.
 - `words`: the wording of counts and times, and the names of strategies.

@@ -30,7 +30,7 @@ from ..core.settings.limits import Limits
 from ..core.settings.network import shown_proxy, usable_proxy
 from ..core.store.database import open_database
 from ..core.store.location import RunsLocation
-from ..core.writing.language import check_language
+from ..core.writing.language import Language
 from ..tools.engine import EngineFailed, SearchEngine
 from ..tools.offer import check_tools
 from ..tools.run_engines import ask_engine, choose_engines, fallback_engines, other_engines
@@ -110,7 +110,7 @@ def diagnose(context: Context) -> list[Diagnosis]:
         documents.append(_diagnosis("something to search", lambda: check_tools(context)))
     languages = _diagnosis(
         "language",
-        lambda: " ".join(check_language(language)) or language or "same as the question",
+        lambda: " ".join(Language.check(language)) or language or "same as the question",
     )
     found = [
         *_models(context),

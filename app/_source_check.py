@@ -32,7 +32,7 @@ from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
-from ..core.writing.language import into_one_language, named_language
+from ..core.writing.language import Language, into_one_language
 from ..core.writing.notes import asked_notes
 from ..core.writing.report import audited_report, unchecked
 from ..state import ResearchState
@@ -196,7 +196,7 @@ def messages_of(request: str, context: Context) -> list[str]:
 def run_for_check(text: str, context: Context, asked: Sequence[str] = ()) -> Run:
     """Return the run under which a report from elsewhere is checked, in the language of its text;
     `asked` are the messages of the user whom it answers (`messages_of`)."""
-    language = named_language(detect_language(text) or "en")
+    language = Language.named(detect_language(text) or "en")
     return Run(
         id="check",
         question="\n".join(asked) or _QUESTION,

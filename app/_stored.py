@@ -19,7 +19,7 @@ from ..core.events.packets import AnyPacket
 from ..core.records.sources import Source
 from ..core.store.location import OVERVIEW_NOTE, thread_id
 from ..core.store.pages import Pages
-from ..core.writing.versions import latest_version
+from ..core.writing.versions import ThreadVersions
 from ._endings import exit_code_of, reports_errors, run_interruptibly
 from ._overview import ListedRun
 from ._progress import PacketLines
@@ -278,7 +278,7 @@ async def _read_for_export(
 def _say_what_follows(stored: StoredRun) -> None:
     """Say what of a thread came after the latest version of its report, which is exported by
     default."""
-    latest = latest_version(stored.state)
+    latest = ThreadVersions(stored.state).latest
     if latest is None or latest.question_id == stored.state.run.id:
         return
     words = "the question after it has no report yet."

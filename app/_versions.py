@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..core.dialogue.conversation import safe_text
-from ..core.evidence.text.differences import BlockDifference, Change
-from ..core.writing.versions import find_version
+from ..core.writing.versions import Differences, ThreadVersions
 from ._endings import reports_errors, run_interruptibly
 from ._settings import RunName
 from ._stored import keep_overview, open_stored_run
 from ._terminal import print_output, say, supports_styles
-from .output import differences_data, run_json, version_line
+from .output import run_json, version_line
 from .words import DONE, Format, counted
 
-_STYLES: dict[Change, dict[str, Any]] = {
+_STYLES: dict[str, dict[str, Any]] = {
     "removed": {"fg": "red", "strikethrough": True},
     "added": {"fg": "green", "underline": True},
 }
 """How changed words look on a terminal."""
-_SIGNS: dict[Change, str] = {"removed": "[-{}-]", "added": "{{+{}+}}"}
+_SIGNS: dict[str, str] = {"removed": "[-{}-]", "added": "{{+{}+}}"}
 """How they look elsewhere, as in the output of `wdiff`."""
 
 
@@ -38,7 +36,7 @@ def show_version(
 
     async def read() -> str:
         async with open_stored_run(name) as (book, stored):
-            version = find_version(stored.state, number, is_answer=is_answer)
+            version = ThreadVersions(stored.state).find(number, is_answer=is_answer)
             shown = await book.with_version(stored, version)
             if output_format == "json":
                 return run_json(shown)
@@ -55,13 +53,13 @@ def show_difference(
     """Print what differs between two versions of a run's report: by block and word."""
     name = RunName(safe_text(thread), data_dir)
 
-    async def read() -> list[BlockDifference]:
+    async def read() -> Differences:
         async with open_stored_run(name) as (book, stored):
             return await book.differences(stored, *numbers)
 
     differences = run_interruptibly(read())
     if output_format == "json":
-        print_output(json.dumps(differences_data(differences), ensure_ascii=False, indent=2))
+        print_output(json.dumps(differences.data, ensure_ascii=False, indent=2))
     elif supports_styles(sys.stdout):
         # Not `print_output`, which would remove the styles; the words are clean already.
         click.echo(_difference_text(differences, is_styled=True))
@@ -86,13 +84,13 @@ def revert_run(thread: str, number: int, data_dir: Path | None) -> int:
     return DONE
 
 
-def _difference_text(differences: Sequence[BlockDifference], *, is_styled: bool) -> str:
+def _difference_text(differences: Differences, *, is_styled: bool) -> str:
     """Return the changed blocks as text, each below its heading; unchanged ones are counted."""
-    if not any(block.is_changed for block in differences):
+    if not any(block.is_changed for block in differences.blocks):
         return "The texts are the same."
     parts = list[str]()
     skipped = list[str]()
-    for block in differences:
+    for block in differences.blocks:
         pieces = [_piece_text(*piece, is_styled=is_styled) for piece in block.pieces]
         if block.is_changed:
             headings = [text for text in skipped if text.startswith("#")]
@@ -113,7 +111,7 @@ def _unchanged_line(count: int, *, is_styled: bool) -> str:
     return click.style(line, dim=True) if is_styled else line
 
 
-def _piece_text(change: Change, text: str, *, is_styled: bool) -> str:
+def _piece_text(change: str, text: str, *, is_styled: bool) -> str:
     """Return a piece of a block, marked if it was removed or added."""
     if change == "same":
         return text

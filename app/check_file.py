@@ -19,7 +19,6 @@ from ..core.evidence.checking.proof import Known, not_stated
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit, report_units
 from ..core.evidence.citations.foreign import NotUnderstood, Target, read_foreign
-from ..core.evidence.citations.house_words import is_our_document, split_house_words
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
 from ..core.evidence.citations.sanitizing import sanitized
@@ -105,8 +104,7 @@ class ReportFile(NamedTuple):
                 "checked. Check its parts one by one."
             )
         foreign = await asyncio.to_thread(read_foreign, markdown, readable_suffixes())
-        is_ours = is_our_document(markdown)
-        text, above, below = split_house_words(foreign.text, is_ours=is_ours)
+        text, above, below = foreign.divided()
         if not text:
             raise ReportUnreadable(f"{name}: the file contains no text.")
         keys = {number: str(number) for number in foreign.targets}

@@ -12,13 +12,11 @@ from urllib.request import url2pathname
 from ..core.dialogue.conversation import clean_nested, safe_text
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
-from ..core.evidence.text.differences import BlockDifference
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit, Version, VersionKind
 from ..core.records.research import Finding, Run, Spent, dollars, total
 from ..core.records.sources import Source
 from ..core.writing.notes import ReportNotes
-from ..core.writing.versions import thread_versions
 from ..state import ResearchState
 from ._overview import ListedRun, Overview
 from ._settings import RunName
@@ -100,7 +98,7 @@ def _run_data(stored: StoredRun) -> dict[str, Any]:
         "contradictions": _contradictions(state, state.own_observations),
     }
     data = _report_data(stored)
-    data["versions"] = versions_data(state)
+    data["versions"] = [version.listed for version in stored.versions]
     data.update(clean_nested(planned))
     data["research"] = [_finding_data(state, finding) for finding in _findings(state)]
     excluded = dict[str, Any]()
@@ -145,10 +143,10 @@ def _body_lines(stored: StoredRun) -> list[str]:
             lines += _finding_lines(state, finding)
     if state.report and state.report.audit:
         lines += _audit_lines(state, state.report.audit)
-    versions = thread_versions(state)
+    versions = stored.versions
     if len(versions) > 1:
         lines += ["", "Versions"]
-        for version in versions.values():
+        for version in versions:
             lines.append(f"  {version_line(version)}")
     if state.excluded:
         lines += ["", "Excluded by you"]
@@ -204,25 +202,6 @@ def version_line(version: Version) -> str:
         kind += f" {version.restores}"
     date = version.date[:16].replace("T", " ")
     return f"{version.name:12} {date:16}  {kind:17} {version.title}".rstrip()
-
-
-def versions_data(state: ResearchState) -> list[dict[str, Any]]:
-    """Return the versions and answers of a thread as data, oldest first.
-
-    Of a version that was put back, `restores` is the number of the one with the same text.
-    """
-    data = list[dict[str, Any]]()
-    for version in thread_versions(state).values():
-        fields = version.model_dump(exclude={"content"})
-        if version.kind == "revert":
-            fields["restores"] = version.restores
-        data.append(fields)
-    return data
-
-
-def differences_data(differences: Sequence[BlockDifference]) -> list[list[dict[str, str]]]:
-    """Return differences as data: for each block, its pieces with `change` and `text`."""
-    return [[piece._asdict() for piece in block.pieces] for block in differences]
 
 
 def end_line(stored: StoredRun) -> str:

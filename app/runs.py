@@ -33,7 +33,6 @@ from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.exclusion import named_sources
-from ..core.evidence.text.differences import BlockDifference
 from ..core.library.earlier import EarlierPages, ReadPage
 from ..core.library.library import Library
 from ..core.models.resolve import check_editor, check_models, load_models
@@ -45,19 +44,15 @@ from ..core.settings.limits import Limits
 from ..core.store.database import Database, open_database
 from ..core.store.location import SETTINGS_NOTE, RunsLocation, thread_id
 from ..core.store.pages import LOCAL_USER, OWNER, Pages
-from ..core.writing.basis import source_texts
-from ..core.writing.language import check_language
-from ..core.writing.outline import check_outline
+from ..core.writing.basis import ReportBasis
+from ..core.writing.language import Language
+from ..core.writing.outline import Outline
 from ..core.writing.report import reader_of
 from ..core.writing.versions import (
-    differences_of,
+    Differences,
+    ThreadVersions,
     document_of,
-    find_version,
-    latest_version,
-    read_stored_version,
-    thread_versions,
 )
-from ..nodes.begin import base_of
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
@@ -220,7 +215,7 @@ class StoredRun(NamedTuple):
     @property
     def versions(self) -> list[Version]:
         """The versions of the thread's report and the answers about it, oldest first."""
-        return list(thread_versions(self.state).values())
+        return list(ThreadVersions(self.state).by_name.values())
 
     @property
     def asked(self) -> list[str]:
@@ -249,7 +244,7 @@ class StoredRun(NamedTuple):
     def check_editable(self, context: Context) -> None:
         """Raise `NoReportYet` if there is no finished report to change, and `ReportNotEditable` if
         the model of these settings cannot change it."""
-        report = base_of(self.state)
+        report = self.state.editable_report
         if self.is_unfinished or report is None:
             self.finished_report()
         elif self.state.excluded.keys().isdisjoint(report.sources):
@@ -259,7 +254,7 @@ class StoredRun(NamedTuple):
     def words_without(self, sources: Sequence[Source], because: str) -> str:
         """Return the words of an edit that makes a version of the report without these sources,
         which the user has excluded; empty if the report cites none of them."""
-        report = base_of(self.state)
+        report = self.state.editable_report
         if report is None or {source.key for source in sources}.isdisjoint(report.sources):
             return ""
         shown = [f"[{source.number}] {source.shown_title}" for source in sources]
@@ -363,8 +358,8 @@ class RunBook(NamedTuple):
                 await asyncio.to_thread(Library(context).check_documents)
             await load_models(context)
             notices = [*check_models(ROLES, context)]
-            notices += await asyncio.to_thread(check_language, context.language)
-            notices += await asyncio.to_thread(check_outline, context)
+            notices += await asyncio.to_thread(Language.check, context.language)
+            notices += await asyncio.to_thread(Outline.check, context)
             notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)
             view.begin(notices)
@@ -485,30 +480,25 @@ class RunBook(NamedTuple):
 
         A run without any report is returned unchanged.
         """
-        state = stored.state
+        versions = ThreadVersions(stored.state)
         if number is not None:
-            return await self.with_version(stored, find_version(state, number, is_answer=is_answer))
-        latest = latest_version(state)
+            version = versions.find(number, is_answer=is_answer)
+            return await self.with_version(stored, version)
+        latest = versions.latest
         return await self.with_version(stored, latest) if latest else stored
 
     async def with_version(self, stored: StoredRun, version: Version) -> StoredRun:
         """Return a run as it was with one of its versions or answers; raises `UnknownVersion`."""
         pages = Pages(self.database.store, stored.thread)
-        finished = await read_stored_version(stored.state, version, pages)
+        finished = await ThreadVersions(stored.state).read(version, pages)
         if stored.state.report and version.question_id == stored.state.run.id:
             return stored._replace(shown=finished)
         return stored.at(finished, reader_of(self._address, stored.thread))
 
-    async def differences(
-        self, stored: StoredRun, before: int, after: int
-    ) -> list[BlockDifference]:
+    async def differences(self, stored: StoredRun, before: int, after: int) -> Differences:
         """Return what differs between two versions of a run's report; raises `UnknownVersion`."""
         pages = Pages(self.database.store, stored.thread)
-        texts = list[FinishedReport]()
-        for number in (before, after):
-            version = find_version(stored.state, number)
-            texts.append(await read_stored_version(stored.state, version, pages))
-        return await asyncio.to_thread(differences_of, *texts)
+        return await ThreadVersions(stored.state).differences(before, after, pages)
 
     async def revert(self, stored: StoredRun, number: int) -> Version:
         """Make a new version of a run's report with the text of an earlier one; see
@@ -618,7 +608,7 @@ class RunBook(NamedTuple):
     async def texts(self, stored: StoredRun, report: Report) -> dict[str, list[SourceText]]:
         """Return the stored texts of the sources that a report cites, by source key."""
         pages = Pages(self.database.store, stored.thread)
-        return await source_texts(stored.state.sources, report.sources, pages)
+        return await ReportBasis(stored.state).texts(pages, report.sources)
 
     async def search(self, words: str, most: int = 10) -> list[ReadPage]:
         """Return at most `most` pages that the user's finished runs have read, best first; raises

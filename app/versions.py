@@ -9,20 +9,14 @@ from typing import Any, TypeVar
 from langchain_core.runnables import RunnableConfig
 
 from ..core.errors import UnknownThread, UserMistake
-from ..core.evidence.exclusion import only_supported_by, report_without, taken_out_note
+from ..core.evidence.exclusion import ExcludedSources
 from ..core.records.report import Version
 from ..core.settings.context import SystemClock
 from ..core.store.database import lease_for
 from ..core.store.location import thread_id
 from ..core.store.pages import OWNER, Pages
-from ..core.store.versions import keep_finished
 from ..core.writing.report import reader_of
-from ..core.writing.versions import (
-    document_of,
-    find_version,
-    read_stored_version,
-    reverted,
-)
+from ..core.writing.versions import ThreadVersions, document_of
 from ..state import ResearchState
 from ._loops import hand_over, wait_for
 from .embed import Answer, ResearchGraph, thread_config
@@ -50,8 +44,9 @@ async def aread_version(
     async def read() -> Answer:
         snapshot = await graph.aget_state(thread_config(thread))
         state = _state(thread, snapshot.values)
-        version = find_version(state, number, is_answer=is_answer)
-        finished = await read_stored_version(state, version, _pages(graph, thread))
+        versions = ThreadVersions(state)
+        version = versions.find(number, is_answer=is_answer)
+        finished = await versions.read(version, _pages(graph, thread))
         return Answer(document_of(finished), finished.report, tuple(finished.cited))
 
     return await _at_home(graph, thread, read())
@@ -88,40 +83,24 @@ async def arevert_thread(
                     f"The run {thread!r} has not ended, and to go back to a version would discard "
                     "it: resume it first, or answer its question."
                 )
-            version = find_version(state, number)
+            versions = ThreadVersions(state)
+            version = versions.find(number)
             if version.question_id == state.run.id:
                 raise RevertRefused(f"Version {number} of the run {thread!r} is the current one.")
             pages = _pages(graph, thread)
-            finished = await read_stored_version(state, version, pages)
-            excluded = state.excluded
-            report = await asyncio.to_thread(report_without, excluded, finished.report)
-            if report != finished.report:
-                kept = tuple(source for source in finished.sources if source.key not in excluded)
-                disputes = tuple(
-                    dispute
-                    for dispute in finished.contradictions
-                    if excluded.keys().isdisjoint(dispute.sources)
-                )
-                lost = await asyncio.to_thread(only_supported_by, excluded, finished.report)
-                notes = finished.notes
-                if lost:
-                    notes = (*notes, taken_out_note(len(lost)))
-                finished = finished.model_copy(
-                    update={
-                        "report": report,
-                        "sources": kept,
-                        "contradictions": disputes,
-                        "notes": notes,
-                    }
-                )
-                content = await keep_finished(pages, finished)
+            finished = await versions.read(version, pages)
+            excluded = ExcludedSources(state.excluded)
+            kept = await asyncio.to_thread(excluded.taken_out_of_report, finished)
+            if kept != finished:
+                finished = kept
+                content = await pages.keep_finished(finished)
                 version = version.model_copy(update={"content": content})
             owner = (snapshot.metadata or {}).get(OWNER)
             if owner:
                 # On a server, the latest checkpoint says whose thread it is.
                 config["configurable"][OWNER] = owner
             reader = reader_of(server_address, thread_id(thread))
-            new, update = reverted(state, version, finished, SystemClock().now(), reader)
+            new, update = versions.reverted(version, finished, SystemClock().now(), reader)
             await graph.aupdate_state(config, update, as_node="verify_report")
             return new
 

@@ -29,7 +29,7 @@ from ..core.records.research import Action, Task
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.report import Delivery, unchecked, with_house_words
-from ..core.writing.versions import keep_version
+from ..core.writing.versions import ThreadVersions
 from ..nodes.researcher.write_finding import keep_excerpts
 from ..nodes.step_turn import close_step, emit_end
 from ..state import BranchUpdate, ResearcherState, ResearchState, StateUpdate, StepState
@@ -128,7 +128,7 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
     messages = await asyncio.to_thread(delivery.report_messages)
     versions = dict[str, Version]()
     try:
-        versions = await keep_version(state, pages, context.clock.now())
+        versions = await ThreadVersions(state).keep(pages, context.clock.now())
     except Exception as failed:  # noqa: BLE001 - the store may be why the check failed
         log_failure(__name__, failed, "The report was not stored as a version")
     update = StateUpdate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.dialogue.transcripts import pending_research
+from ..core.dialogue.transcripts import Transcript
 from ..core.records.research import ON_OPEN_REQUIREMENT, Progress
 from ..state import StateUpdate
 from ._steps import revise_steps
@@ -43,4 +43,4 @@ def tasks_waiting(
         waiting.append((f"{prefix}-{number}", task))
     changes = {"waiting": tuple(waiting), "decision": "research"}
     progress = progress.model_copy(update=changes)
-    return {"progress": progress, "transcript": [pending_research(waiting)]}
+    return {"progress": progress, "transcript": [Transcript.pending(waiting)]}

@@ -25,7 +25,7 @@ from ..core.events.log import Emitter
 from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.exclusion import scope_without
+from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.text.language import detect_language
 from ..core.library.attachments import INCOMING, message_words, take_files
 from ..core.library.library import Library, LibraryStatus
@@ -46,14 +46,10 @@ from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
 from ..core.writing.language import (
     Language,
-    check_language,
-    decide_language,
-    language_of_report,
-    named_language,
 )
-from ..core.writing.outline import check_outline
+from ..core.writing.outline import Outline
 from ..core.writing.report import draft_of
-from ..core.writing.versions import keep_first_version
+from ..core.writing.versions import ThreadVersions
 from ..state import ResearchState, StateUpdate, channels_reset
 from ..tools.offer import check_tools, load_tools, note_user, search_scope
 from ..tools.run_engines import choose_engines
@@ -97,7 +93,7 @@ async def begin(
     entry = conversation.entry(state.run)
     is_new = not state.run.id or entry == "follow_up"
     goes_on = state.run.entry == "edit" and entry == "continuation"
-    if state.edit and (base_of(state) is None or not (is_new or goes_on)):
+    if state.edit and (state.editable_report is None or not (is_new or goes_on)):
         raise ReportNotEditable(_NOTHING_TO_EDIT)
     if state.edit or goes_on:
         entry = "edit"
@@ -119,13 +115,13 @@ async def _continue(
     drop: list[AnyMessage],
 ) -> StateUpdate:
     """Continue the current question with the current keys and models."""
-    scope = scope_without(state.run.scope, state.sources, state.excluded)
+    scope = ExcludedSources(state.excluded).taken_out_of_scope(state.run.scope, state.sources)
     if _has_incoming(state.messages):
         settings = context.within(scope)
         wider, messages, _ = await _index_attached(settings, state.messages, runtime)
         state = replace(state, messages=messages)
         widened = await asyncio.to_thread(_scope_of_index, wider)
-        scope = scope_without(widened, state.sources, state.excluded)
+        scope = ExcludedSources(state.excluded).taken_out_of_scope(widened, state.sources)
     check_tools(context.within(scope))
     await load_models(context)
     check_models(ROLES, context)
@@ -146,21 +142,9 @@ async def _continue(
     return update
 
 
-def base_of(state: ResearchState) -> Report | None:
-    """Return the report from which an edit of the thread starts, with its title; None if there is
-    none.
-
-    It is that of the last question, unless that was a short answer to a follow-up.
-    """
-    report = state.report
-    if report is None or (state.base and state.run.is_quick):
-        return state.base
-    return report.model_copy(update={"title": state.title})
-
-
 def _needs_no_model(state: ResearchState) -> bool:
     """Whether code alone can make a new version of the report: without its excluded sources."""
-    base = base_of(state)
+    base = state.editable_report
     return base is not None and not state.excluded.keys().isdisjoint(base.sources)
 
 
@@ -202,17 +186,17 @@ async def _start(
     if entry == "edit" and not _needs_no_model(state):
         check_editor(context)
     warnings = list(check_models(ROLES, context))
-    warnings += await asyncio.to_thread(check_language, context.language)
-    warnings += await asyncio.to_thread(check_outline, context)
-    base = base_of(state)
+    warnings += await asyncio.to_thread(Language.check, context.language)
+    warnings += await asyncio.to_thread(Outline.check, context)
+    base = state.editable_report
     if entry == "edit" and base:
-        language = await language_of_report(base.text, state.run)
+        language = await Language.of_report(base.text, state.run)
     else:
-        language = await decide_language(context.language, messages, entry, state.run)
+        language = await Language.decide(context.language, messages, entry, state.run)
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
     scope = await asyncio.to_thread(search_scope, context, status.documents + attached.documents)
-    scope = scope_without(scope, state.sources, state.excluded)
+    scope = ExcludedSources(state.excluded).taken_out_of_scope(scope, state.sources)
     question = Conversation(messages).question
     codes = list[str]()
     if scope.documents:
@@ -260,7 +244,7 @@ async def _start(
     await note_user(pages, messages, run)
     update = StateUpdate(messages=_changed(messages, drop), run=run, base=base)
     update.update(channels_reset())
-    versions = await keep_first_version(state, pages)
+    versions = await ThreadVersions(state).keep_first(pages)
     if versions:
         update["versions"] = versions
     if entry == "edit" and base:
@@ -280,7 +264,7 @@ def _with_languages(scope: Scope, codes: Sequence[str], language: Language) -> S
 
 def _named(codes: Sequence[str]) -> str:
     """Return the English names of languages."""
-    return " and ".join(named_language(code).name for code in codes[:_LANGUAGES_NAMED])
+    return " and ".join(Language.named(code).name for code in codes[:_LANGUAGES_NAMED])
 
 
 def _document_notices(status: LibraryStatus, attached: LibraryStatus) -> list[str]:

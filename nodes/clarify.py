@@ -10,16 +10,16 @@ from langchain_core.messages import SystemMessage
 from pydantic import BaseModel, Field
 
 from ..core.dialogue.conversation import marked
-from ..core.errors import ContentRefused
+from ..core.errors import ContentRefused, UserMistake
 from ..core.events.blocks import MessagePackets
 from ..core.events.packets import Activity, OverallStop
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.exclusion import UnknownSource, named_sources, scope_without
+from ..core.evidence.exclusion import ExcludedSources, named_sources
 from ..core.models.ask import ask_model
 from ..core.models.request import Request
 from ..core.records import tool_names
 from ..core.records.sources import Exclusion
-from ..core.writing.language import language_of_report
+from ..core.writing.language import Language
 from ..core.writing.notes import WITHHELD_REASON
 from ..core.writing.report import draft_of
 from ..prompts import fence, render_prompt
@@ -222,7 +222,7 @@ async def _begin_edit(
     state = turn.state
     base = state.base
     assert base is not None
-    language = await language_of_report(base.text, state.run)
+    language = await Language.of_report(base.text, state.run)
     update = turn.costs(
         entry="edit",
         outline="",
@@ -254,7 +254,7 @@ async def _exclude(
     try:
         names = _lines_in(arguments.get("sources"))
         sources = named_sources(state.sources.values(), names)
-    except UnknownSource as error:
+    except UserMistake as error:
         sources = []
         question = f"{error} Which source do you mean?"
         if turn.context.clarify == "ask" and state.run.is_resumable:
@@ -271,7 +271,7 @@ async def _exclude(
     for source in sources:
         excluded.setdefault(source.key, exclusion)
     update = await _begin_edit(turn, {}, notices)
-    scope = scope_without(update["run"].scope, state.sources, excluded)
+    scope = ExcludedSources(excluded).taken_out_of_scope(update["run"].scope, state.sources)
     update["run"] = update["run"].model_copy(update={"scope": scope})
     return {**update, "excluded": excluded}
 

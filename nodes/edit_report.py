@@ -13,26 +13,24 @@ from pydantic import Field
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import estimated_tokens
 from ..core.errors import ModelFailed, log_failure
-from ..core.events.blocks import ReportPackets
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.markers import replace_markers
 from ..core.evidence.citations.rendering import clean_for_draft
-from ..core.evidence.exclusion import only_supported_by, taken_out_note
+from ..core.evidence.exclusion import ExcludedSources
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Draft, Grade, Remark, Report, word_count
 from ..core.records.research import Finding
 from ..core.records.sources import Source
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
-from ..core.writing.edits import apply_edits, losses
-from ..core.writing.forms import Form, form_name
-from ..core.writing.language import named_language
-from ..core.writing.report import revision
-from ..core.writing.report_edit import ReportEdit
+from ..core.writing.forms import Form
+from ..core.writing.language import Language
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from ._edits import apply_edits, losses
 from ._further_research import may_research, tasks_waiting
+from ._report_edit import ReportEdit
 from .turn import NodeRuntime, Turn, begin_turn
 
 _PASSAGES_CHARACTERS = 16_000
@@ -93,7 +91,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     turn.announce("edit")
     editor = _Editor(turn, draft, is_edit=is_edit)
     if is_edit and base and not excluded.isdisjoint(base.sources):
-        editor.take_out(await asyncio.to_thread(only_supported_by, excluded, base))
+        await editor.take_out(ExcludedSources(excluded), base)
     async with turn.paid():
         form = None
         # Excluding sources needs no model.
@@ -125,7 +123,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         return {**update, "draft": changed}
     else:
         messages = await asyncio.to_thread(turn.delivery.changed_draft_messages, changed)
-    turn.emit(revision(ReportPackets(turn.placement), draft.text, changed))
+    turn.emit(turn.delivery.revision(turn.placement, draft.text))
     return {**update, "draft": changed, "messages": messages}
 
 
@@ -166,11 +164,12 @@ class _Editor:
         """What the user's edit has changed; empty if nothing is known."""
         return self.notices[0] if self._is_edit and self.notices else ""
 
-    def take_out(self, statements: Sequence[str]) -> None:
-        """Note the statements that were taken out of the report with their sources."""
-        self._taken_out = statements
-        if statements:
-            self.notices.append(taken_out_note(len(statements)))
+    async def take_out(self, excluded: ExcludedSources, base: Report) -> None:
+        """Note the statements that were taken out of the report `base` with its sources."""
+        taken_out = await asyncio.to_thread(excluded.only_they_support, base)
+        self._taken_out = taken_out.statements
+        if taken_out.note:
+            self.notices.append(taken_out.note)
 
     async def ask(self, **asked: Any) -> EditReport | None:
         """Have the model fill in the form; `asked` are further values of the prompt.
@@ -188,7 +187,7 @@ class _Editor:
         try:
             return await turn.filler.ask(EditReport, "writer", "edit_report", (), **values)
         except ModelFailed as error:
-            if form_name(EditReport) not in turn.filler.unfilled:
+            if EditReport.tool_name() not in turn.filler.unfilled:
                 raise
             # Asking once more would not help, and the thread should go on.
             log_failure(__name__, error, "The report is delivered unchanged")
@@ -303,7 +302,7 @@ class _Editor:
         if self._is_edit:
             draft = self._with_title_and_grades(draft, form)
             if form.language.strip():
-                language = named_language(form.language)
+                language = Language.named(form.language)
                 self.language = {"language": language.name, "language_code": language.code}
         await asyncio.to_thread(self._note, form, edited, left_out)
         return draft

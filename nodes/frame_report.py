@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import ResearchMemory, relevance
-from ..core.writing.basis import thoughts
+from ..core.evidence.text.similarity import distinct
+from ..core.records.plan import Learning
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, begin_turn
 
@@ -52,3 +55,9 @@ def _main_conclusions(state: ResearchState) -> list[str]:
         return sorted(noticed, key=lambda text: -relevance(text, about))
     relevant = fitting_learnings([learnings], about, _MAIN_MESSAGE_TOKENS)
     return [learning.text for learning in relevant[:1]]
+
+
+def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
+    """Return the learnings without a source, in order; the same words once."""
+    concluded = [learning for learning in learnings if not learning.source]
+    return distinct(concluded, lambda learning: learning.text)

@@ -12,7 +12,6 @@ from ..core.events.blocks import ReportPackets
 from ..core.records.report import Draft, Grade, Remark
 from ..core.writing.blocks import ReportBlock, report_blocks
 from ..core.writing.forms import Form
-from ..core.writing.outline import section_lengths
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from ._further_research import may_research, tasks_waiting
@@ -170,7 +169,7 @@ def _remarks(form: GradeReport, draft: Draft, blocks: int) -> tuple[Remark, ...]
 
 def _lengths(turn: Turn, draft: Draft) -> str:
     """Return the number of words of each section as fenced text; empty without an outline."""
-    lengths = section_lengths(draft.text) if turn.outline else []
+    lengths = turn.outline.section_lengths(draft.text) if turn.outline else []
     return fence("\n".join(lengths)) if lengths else ""
 
 

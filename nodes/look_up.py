@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..core.dialogue.conversation import Conversation, question_line
-from ..core.dialogue.transcripts import pending_research
+from ..core.dialogue.transcripts import Transcript
 from ..core.events.blocks import ResearcherPackets, StepPackets
 from ..core.events.packets import Activity
 from ..core.evidence.memory.observations import gap_of
@@ -94,7 +94,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         memory[gap.key] = gap
     return {
         **turn.update(),
-        "transcript": [pending_research([(task.id, task.text)])],
+        "transcript": [Transcript.pending([(task.id, task.text)])],
         "findings": {finding.id: finding},
         "sources": {**work.sources, **sources},
         "learnings": learnings,

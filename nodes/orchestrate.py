@@ -14,12 +14,11 @@ from ..core.dialogue.transcripts import (
     Calls,
     Transcript,
     mark_withheld,
-    pending_research,
-    titles_of,
 )
+from ..core.events.blocks import PlanPackets
 from ..core.events.call import CallEvents
-from ..core.events.packets import Placement, TopLevelBranching
-from ..core.evidence.memory.observations import ResearchMemory, declare_missing, gap_of
+from ..core.events.packets import Placement
+from ..core.evidence.memory.observations import ResearchMemory, gap_of
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
@@ -273,7 +272,8 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> tuple[St
         update["progress"] = progress.model_copy(update={"analyses": analyses})
     if order.decision == "report" and order.missing is not None:
         memory = dict[str, Observation]()
-        for gap in declare_missing(order.missing, state):
+        own = ResearchMemory(state.own_observations)
+        for gap in own.leaving_open(order.missing, state.run, state.progress.cycle):
             memory[gap.key] = gap
         update["memory"] = memory
     return update, order.uses_plan
@@ -296,9 +296,9 @@ def _send_out(
     waiting = tuple(tasks[len(now) :])
     if len(now) > 1:
         placement = Placement(turn_index=progress.turn)
-        turn.emit(TopLevelBranching(placement=placement, num_parallel_branches=len(now)))
+        turn.emit(PlanPackets(placement).branching(len(now)))
     common = Budget(limits, state.spending).shared_task_fields(state.run, len(tasks))
-    titles = titles_of(tasks, transcript)
+    titles = Transcript(transcript, state.findings).titles(tasks)
     researched = list[Task]()
     for position, (call_id, text) in enumerate(now):
         task = Task(
@@ -335,4 +335,4 @@ def _from_plan(order: Order, turn: Turn) -> tuple[list[AnyMessage], Order]:
         return [], order._replace(decision="report")
     prefix = f"{_OF_PLAN}{state.run.id[:8]}-{state.progress.cycle}"
     tasks = [(f"{prefix}-{number}", step) for number, step in enumerate(steps)]
-    return pending_research(tasks), order._replace(tasks=tuple(tasks))
+    return Transcript.pending(tasks), order._replace(tasks=tuple(tasks))

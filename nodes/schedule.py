@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from ..core.events.blocks import StepPackets
-from ..core.events.packets import TopLevelBranching
+from ..core.events.blocks import PlanPackets, StepPackets
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import (
     ResearchMemory,
@@ -53,8 +52,7 @@ async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     ids = ", ".join(step.id for step in chosen) or "none"
     logging.getLogger(__name__).info("Round %d of %s: steps %s", progress.cycle + 1, run.id, ids)
     if len(chosen) > 1:
-        branching = TopLevelBranching(placement=turn.placement, num_parallel_branches=len(chosen))
-        turn.emit(branching)
+        turn.emit(PlanPackets(turn.placement).branching(len(chosen)))
     if chosen:
         update["progress"] = turn.advanced(cycle=progress.cycle + 1)
     started = dict[str, PlanStep]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.concurrency import gather_or_cancel
 from ..core.dialogue.conversation import Conversation
-from ..core.events.packets import Summary
+from ..core.events.blocks import MessagePackets
 from ..core.evidence.citations.citing import number_findings
 from ..core.reading.addresses import addresses_in
 from ..core.records import tool_names
@@ -33,7 +33,7 @@ async def summarize(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     turn.announce("summarize")
     async with turn.paid():
         summarized, read = await gather_or_cancel([_summary(turn), _read_named(turn)])
-    turn.emit(Summary(placement=turn.placement, summary=summarized["brief"].summary))
+    turn.emit(MessagePackets(turn.placement).summary(summarized["brief"].summary))
     return {**turn.update(), **summarized, **read}
 
 

@@ -24,7 +24,7 @@ from ..core.events.call import CallEvents, SilentEvents
 from ..core.events.log import Emitter
 from ..core.events.packets import Packet, Placement
 from ..core.evidence.citations.rendering import plain_line
-from ..core.evidence.exclusion import without_sources
+from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.memory.learned import facts_of
 from ..core.models.request import Facts, Request
 from ..core.models.resolve import is_extractive, is_small, profile_of, settings_of
@@ -37,7 +37,7 @@ from ..core.settings.context import Context, Role, Watch
 from ..core.store.pages import Pages
 from ..core.writing.basis import ReportBasis
 from ..core.writing.forms import Filler
-from ..core.writing.outline import Outline, used_outline
+from ..core.writing.outline import Outline
 from ..core.writing.report import Delivery
 from ..prompts import render_prompt
 from ..state import ResearcherState, ResearchState, StateUpdate
@@ -158,7 +158,7 @@ class Turn(NodeTurn[CallEvents]):
     @property
     def outline(self) -> Outline | None:
         """The outline that the report follows; None if there is none."""
-        return used_outline(self.state.run, self.context)
+        return Outline.used(self.state.run, self.context)
 
     @property
     def conversation(self) -> list[AnyMessage]:
@@ -304,7 +304,9 @@ async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
     turn = Turn(state, runtime, lost)
     excluded = _excluded_keys(state, turn)
     if excluded:
-        turn.state = await asyncio.to_thread(without_sources, turn.state, excluded)
+        turn.state = await asyncio.to_thread(
+            ExcludedSources(excluded).taken_out_of_state, turn.state
+        )
     return turn
 
 

@@ -12,13 +12,12 @@ from ..core.library.earlier import EarlierPages
 from ..core.models.resolve import is_extractive, model_names
 from ..core.records import tool_names
 from ..core.records.report import Draft
-from ..core.writing.basis import source_texts
 from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.notes import ReportNotes, asked_notes
 from ..core.writing.report import audited_report, unchecked, with_house_words
-from ..core.writing.versions import keep_version
+from ..core.writing.versions import ThreadVersions
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -56,7 +55,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             # The title is printed above the text, so it is checked with it.
             titled = [title_line(state.title), text]
             draft = draft.model_copy(update={"text": "\n\n".join(filter(None, titled))})
-            texts = await source_texts(state.sources, _citable(draft, turn), turn.pages)
+            texts = await turn.basis.texts(turn.pages, _citable(draft, turn))
             examination = Examination(
                 draft,
                 texts,
@@ -104,7 +103,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         await finished.record(turn.state)
     await EarlierPages(turn.pages, context).record(state.sources.values())
     messages = await asyncio.to_thread(delivery.report_messages)
-    versions = await keep_version(turn.state, turn.pages, context.clock.now())
+    versions = await ThreadVersions(turn.state).keep(turn.pages, context.clock.now())
     return {**update, "messages": messages, "report": report, "versions": versions}
 
 

@@ -20,7 +20,7 @@ from ...core.evidence.text.sentences import sentences_of
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
 from ...core.records.research import dollars
 from ...core.records.sources import Dispute, Source
-from ...core.writing.versions import finished_of
+from ...core.writing.versions import ThreadVersions
 from ..runs import StoredRun
 from ..words import in_words
 
@@ -65,7 +65,7 @@ def finished_report(stored: StoredRun) -> Finished:
     """Return the finished report of a run, which must have one."""
     report = stored.state.report
     assert report is not None
-    shown = stored.shown or finished_of(stored.state, report)
+    shown = stored.shown or ThreadVersions(stored.state).finished(report)
     report = shown.report
     title = title_or_question(shown.title, shown.run.question)
     if report.is_title_marked:

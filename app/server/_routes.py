@@ -41,12 +41,11 @@ from ...core.records.research import total
 from ...core.settings.context import Context
 from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
-from ...core.writing.basis import source_texts
+from ...core.writing.basis import ReportBasis
 from ...core.writing.notes import ReportNotes
-from ...core.writing.versions import UnknownVersion, version_of_question
+from ...core.writing.versions import ThreadVersions, UnknownVersion
 from ...state import ResearchState
 from ..exports.formats import FORMATS, export_formats
-from ..output import differences_data, versions_data
 from ..runs import RunBook, StoredRun
 from ..words import GRAPHS, EvidenceShown
 from ._bodies import sent_json
@@ -264,7 +263,7 @@ async def compare_versions(request: Request) -> Response:
         differences = await opened_books[-1].differences(stored, *filter(None, numbers))
     except UserMistake as error:
         raise HTTPException(404, str(error)) from error
-    return JSONResponse(differences_data(differences), headers={"Cache-Control": "no-store"})
+    return JSONResponse(differences.data, headers={"Cache-Control": "no-store"})
 
 
 async def revert_run(request: Request) -> Response:
@@ -305,7 +304,7 @@ async def show_source(request: Request) -> Response:
     if key is None:
         raise HTTPException(404, f"Source {number} does not exist.")
     pages = Pages(opened_books[-1].database.store, stored.thread)
-    texts = await source_texts(sources, [key], pages)
+    texts = await ReportBasis(stored.state).texts(pages, [key])
     number_in_report = 0
     for cited_number, cited_key in keys.items():
         if cited_key == key:
@@ -443,7 +442,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
             "usd": spent.usd,
         },
         "has_report": state.report is not None,
-        "versions": versions_data(state),
+        "versions": [version.listed for version in stored.versions],
         "sources": _sources(state),
         "excluded": [state.sources[key].number for key in state.excluded],
         "checked": stored.checked,
@@ -630,7 +629,7 @@ async def _run_at_version(request: Request) -> StoredRun:
             return await book.at_version(stored, number, is_answer=name == "answer")
     if "question" not in request.query_params:
         return await book.at_version(stored)
-    version = version_of_question(stored.state, stored.state.run.id)
+    version = ThreadVersions(stored.state).of_question(stored.state.run.id)
     return await book.with_version(stored, version) if version else stored
 
 

@@ -103,7 +103,7 @@ class Calls(NamedTuple):
             if error.startswith(UNREAD_FORM):
                 fault = error.removesuffix(".")
             sent.append((invalid["id"], invalid["name"] or "unknown", {}, fault))
-        is_cut_off = finish_of(message).was_cut_off
+        is_cut_off = Finish.of(message).was_cut_off
         calls = list[ToolCall]()
         accepted = list[ToolRequest]()
         refused = dict[str, str]()
@@ -167,6 +167,18 @@ class Finish(NamedTuple):
     reason: str | None
     """The finish reason; None if the server sent none."""
 
+    @classmethod
+    def of(cls, message: AIMessage) -> Finish:
+        """Return how an answer ended."""
+        metadata = message.response_metadata
+        return cls(metadata.get("finish_reason") or metadata.get("stop_reason"))
+
+    @staticmethod
+    def as_broken_off(message: AIMessage) -> AIMessage:
+        """Return an answer whose stream broke off as `of` recognises it."""
+        metadata = {**message.response_metadata, "finish_reason": _BROKEN}
+        return message.model_copy(update={"response_metadata": metadata})
+
     @property
     def was_cut_off(self) -> bool:
         """Whether it ended at the output limit."""
@@ -176,18 +188,6 @@ class Finish(NamedTuple):
     def broke_off(self) -> bool:
         """Whether its stream broke off before its end."""
         return self.reason == _BROKEN
-
-
-def finish_of(message: AIMessage) -> Finish:
-    """Return how an answer ended."""
-    metadata = message.response_metadata
-    return Finish(metadata.get("finish_reason") or metadata.get("stop_reason"))
-
-
-def as_broken_off(message: AIMessage) -> AIMessage:
-    """Return an answer whose stream broke off as `finish_of` recognises it."""
-    metadata = {**message.response_metadata, "finish_reason": _BROKEN}
-    return message.model_copy(update={"response_metadata": metadata})
 
 
 def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -253,6 +253,13 @@ class Transcript(NamedTuple):
     messages: Sequence[AnyMessage]
     findings: Mapping[str, Finding]
     """The thread's findings by call id."""
+
+    @staticmethod
+    def pending(tasks: Sequence[tuple[str, str]]) -> list[AnyMessage]:
+        """Return a message that calls for these tasks (call id, text), as if the orchestrator's
+        model had written it, and their empty results."""
+        results = [ToolMessage("", tool_call_id=call_id) for call_id, _ in tasks]
+        return [_research_message(tasks), *results]
 
     def filled(self) -> list[AnyMessage]:
         """Return the transcript with the text of the finding in each empty result."""
@@ -324,6 +331,29 @@ class Transcript(NamedTuple):
                     kept += results
         return kept
 
+    def titles(self, tasks: Sequence[tuple[str, str]]) -> dict[str, str]:
+        """Return a title for each task (call id, text), by call id: the `title` of its call, else
+        words of its text.
+
+        Words at the beginning that all tasks have in common are left out.
+        """
+        given = {call["id"]: call["args"].get("title") for call in _calls_in(self.messages)}
+        shared = 0
+        if len(tasks) > 1:
+            shared = _shared_words([text for _, text in tasks])
+        titles = dict[str, str]()
+        for call_id, text in tasks:
+            words = text.split()
+            chosen = words[shared:] or words
+            given_title = given.get(call_id)
+            if isinstance(given_title, str) and given_title.strip():
+                chosen = given_title.split()
+            title = " ".join(chosen[:_TITLE_WORDS])
+            if len(chosen) > _TITLE_WORDS:
+                title += "…"
+            titles[call_id] = title
+        return titles
+
 
 def _research_message(tasks: Iterable[tuple[str, str]]) -> AIMessage:
     calls: list[ToolCall] = []
@@ -331,37 +361,6 @@ def _research_message(tasks: Iterable[tuple[str, str]]) -> AIMessage:
         arguments = {"task": text}
         calls.append(tool_call(name=tool_names.RESEARCH_AGENT, args=arguments, id=call_id))
     return AIMessage("", tool_calls=calls)
-
-
-def pending_research(tasks: Sequence[tuple[str, str]]) -> list[AnyMessage]:
-    """Return a message that calls for these tasks (call id, text), as if the orchestrator's model
-    had written it, and their empty results."""
-    results = [ToolMessage("", tool_call_id=call_id) for call_id, _ in tasks]
-    return [_research_message(tasks), *results]
-
-
-def titles_of(tasks: Sequence[tuple[str, str]], transcript: Sequence[AnyMessage]) -> dict[str, str]:
-    """Return a title for each task (call id, text), by call id: the `title` of its call, else words
-    of its text.
-
-    Words at the beginning that all tasks have in common are left out. `transcript` holds the calls.
-    """
-    given = {call["id"]: call["args"].get("title") for call in _calls_in(transcript)}
-    shared = 0
-    if len(tasks) > 1:
-        shared = _shared_words([text for _, text in tasks])
-    titles = dict[str, str]()
-    for call_id, text in tasks:
-        words = text.split()
-        chosen = words[shared:] or words
-        given_title = given.get(call_id)
-        if isinstance(given_title, str) and given_title.strip():
-            chosen = given_title.split()
-        title = " ".join(chosen[:_TITLE_WORDS])
-        if len(chosen) > _TITLE_WORDS:
-            title += "…"
-        titles[call_id] = title
-    return titles
 
 
 def _shared_words(texts: Iterable[str]) -> int:
@@ -387,15 +386,6 @@ def mark_withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> 
 def withheld_result(call_id: str) -> ToolMessage:
     """Return the message that replaces a result refused by the provider's filter."""
     return ToolMessage(_WITHHELD_NOTICE, tool_call_id=call_id)
-
-
-def count_withheld(notes: Sequence[AnyMessage]) -> int:
-    """Return the number of tool results in a researcher's notes that a content filter refused."""
-    withheld = set[str]()
-    for note in notes:
-        if isinstance(note, ToolMessage) and note.text == _WITHHELD_NOTICE:
-            withheld.add(note.tool_call_id)
-    return len(withheld)
 
 
 def fit_window(

@@ -93,6 +93,10 @@ class PlanPackets(NamedTuple):
         """Return the packet that ends the plan."""
         return packets.SectionEnd(placement=self.placement)
 
+    def branching(self, branches: int) -> Packet:
+        """Return the packet with the number of its tasks or steps that start in parallel."""
+        return packets.TopLevelBranching(placement=self.placement, num_parallel_branches=branches)
+
     def estimate(self, cost: UsualCost) -> Packet:
         """Return the packet with what runs like this one cost."""
         return packets.EstimateMade(placement=self.placement, estimate=cost)
@@ -245,13 +249,17 @@ class ToolPackets(NamedTuple):
 
 
 class MessagePackets(NamedTuple):
-    """The packets of a message to the user: the report, or a clarifying question."""
+    """The packets of a message to the user: the report, a clarifying question, or a summary."""
 
     placement: Placement
 
     def question(self, text: str) -> list[Packet]:
         """Return the packets of a clarifying question."""
         return [packets.MessageStart(placement=self.placement), self.piece(text)]
+
+    def summary(self, text: str) -> Packet:
+        """Return the packet with the summary of the conversation."""
+        return packets.Summary(placement=self.placement, summary=text)
 
     def report_start(self, sources: Iterable[Source], seconds: float) -> Packet:
         """Return the packet that opens the report.

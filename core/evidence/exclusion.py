@@ -15,7 +15,7 @@ from ...state import ResearchState
 from ..errors import UserMistake
 from ..records import tool_names
 from ..records.plan import Learning, Observation, StepOutcome
-from ..records.report import CitingText, Draft, Report
+from ..records.report import CitingText, Draft, FinishedReport, Report
 from ..records.research import Action, Finding, Scope
 from ..records.sources import Source
 from .checking.units import report_units
@@ -39,14 +39,14 @@ _LISTED = 20
 """Maximum number of sources that an error lists."""
 
 
-class UnknownSource(UserMistake):
+class _UnknownSource(UserMistake):
     """No source of the thread has the name that the user gives."""
 
 
 def named_sources(sources: Iterable[Source], names: Sequence[str]) -> list[Source]:
     """Return the sources that the user names by number, address, domain or file name, each once.
 
-    Raises `UnknownSource` for a name that no source has; the message lists the sources.
+    Raises `UserMistake` for a name that no source has; the message lists the sources.
     """
     numbered = sorted(sources, key=lambda source: (not source.number, source.number))
     found = dict[str, Source]()
@@ -57,7 +57,7 @@ def named_sources(sources: Iterable[Source], names: Sequence[str]) -> list[Sourc
                 found[source.key] = source
                 is_known = True
         if not is_known:
-            raise UnknownSource(f"No source of the run is {name!r}. {_listing(numbered)}")
+            raise _UnknownSource(f"No source of the run is {name!r}. {_listing(numbered)}")
     return list(found.values())
 
 
@@ -88,53 +88,91 @@ def _listing(numbered: Sequence[Source]) -> str:
     return f"Its sources: {', '.join(shown)}{more}. Name one by number, domain or file."
 
 
-def only_supported_by(excluded: Collection[str], report: CitingText) -> list[str]:
-    """Return the statements of a report that only these sources support, without citations."""
-    removed = _parts(report.text, report.keys, excluded).removed
-    statements = list[str]()
-    for statement in removed.splitlines():
-        words = " ".join(replace_markers(statement, " ").split()).strip(" |")
-        if words:
-            statements.append(words.replace(" | ", ", "))
-    return statements
+class TakenOut(NamedTuple):
+    """What was taken out of a report with its sources."""
+
+    statements: tuple[str, ...]
+    """Without citations."""
+
+    @property
+    def note(self) -> str:
+        """A note on the statements; others may read it, so it does not repeat them. Empty if there
+        are none."""
+        if not self.statements:
+            return ""
+        count = len(self.statements)
+        are = "1 statement was" if count == 1 else f"{count} statements were"
+        return f"{are} taken out, since only excluded sources say so."
 
 
-def without_sources(state: ResearchState, excluded: Collection[str]) -> ResearchState:
-    """Return the state as if these sources had not been read (`excluded`: their keys).
+class ExcludedSources(NamedTuple):
+    """The sources that the user excludes from a thread, and the thread without them."""
 
-    Statements that only they support are taken out of findings, earlier reports and the
-    orchestrator's transcript, as are learnings, disputes and calculations that rest on them, and
-    uncited words with a figure that only such statements have. The user's own messages stay. What a
-    source's number stands for does not change.
-    """
-    keys = {*excluded} & state.sources.keys()
-    if not keys:
-        return state
-    return _Remainder(state, keys).state()
+    keys: Collection[str]
 
+    def only_they_support(self, report: CitingText) -> TakenOut:
+        """Return the statements of a report that only these sources support."""
+        removed = _parts(report.text, report.keys, self.keys).removed
+        statements = list[str]()
+        for statement in removed.splitlines():
+            words = " ".join(replace_markers(statement, " ").split()).strip(" |")
+            if words:
+                statements.append(words.replace(" | ", ", "))
+        return TakenOut(tuple(statements))
 
-def taken_out_note(statements: int) -> str:
-    """Return the note on statements that were taken out of a report; others may read it, so it does
-    not repeat them."""
-    are = "1 statement was" if statements == 1 else f"{statements} statements were"
-    return f"{are} taken out, since only excluded sources say so."
+    def taken_out_of_state(self, state: ResearchState) -> ResearchState:
+        """Return the state as if these sources had not been read.
 
+        Statements that only they support are taken out of findings, earlier reports and the
+        orchestrator's transcript, as are learnings, disputes and calculations that rest on them,
+        and uncited words with a figure that only such statements have. The user's own messages
+        stay. What a source's number stands for does not change.
+        """
+        keys = {*self.keys} & state.sources.keys()
+        if not keys:
+            return state
+        return _Remainder(state, keys).state()
 
-def scope_without(scope: Scope, sources: Mapping[str, Source], excluded: Collection[str]) -> Scope:
-    """Return a scope with the keys of excluded sources, and without these among the documents that
-    models are told of."""
-    addresses = set[str]()
-    for key in excluded:
-        if key in sources:
-            addresses.add(sources[key].address)
-    lines = list[str]()
-    for line in scope.documents.split("\n"):
-        if not any(address and address in line for address in addresses):
-            lines.append(line)
-    whole = tuple(address for address in scope.whole if address not in addresses)
-    return scope.model_copy(
-        update={"excluded": tuple(excluded), "documents": "\n".join(lines), "whole": whole}
-    )
+    def taken_out_of_scope(self, scope: Scope, sources: Mapping[str, Source]) -> Scope:
+        """Return a scope with the keys of these sources, and without them among the documents that
+        models are told of; `sources` are those of the thread."""
+        addresses = set[str]()
+        for key in self.keys:
+            if key in sources:
+                addresses.add(sources[key].address)
+        lines = list[str]()
+        for line in scope.documents.split("\n"):
+            if not any(address and address in line for address in addresses):
+                lines.append(line)
+        whole = tuple(address for address in scope.whole if address not in addresses)
+        return scope.model_copy(
+            update={"excluded": tuple(self.keys), "documents": "\n".join(lines), "whole": whole}
+        )
+
+    def taken_out_of_report(self, finished: FinishedReport) -> FinishedReport:
+        """Return a finished report without what only these sources support, as unchecked, with a
+        note on it."""
+        report = _report_without(self.keys, finished.report)
+        if report == finished.report:
+            return finished
+        disputes = tuple(
+            dispute for dispute in finished.contradictions if not self._include(dispute.sources)
+        )
+        note = self.only_they_support(finished.report).note
+        return finished.model_copy(
+            update={
+                "report": report,
+                "sources": tuple(
+                    source for source in finished.sources if source.key not in self.keys
+                ),
+                "contradictions": disputes,
+                "notes": (*finished.notes, note) if note else finished.notes,
+            }
+        )
+
+    def _include(self, keys: Iterable[str]) -> bool:
+        """Whether one of these sources is among others."""
+        return any(key in self.keys for key in keys)
 
 
 class _Parts(NamedTuple):
@@ -299,7 +337,7 @@ class _Remainder:
     def _report(self, report: Report | None) -> Report | None:
         if report is None or self._excluded.isdisjoint(report.sources):
             return report
-        return report_without(self._excluded, report, self._without_lost)
+        return _report_without(self._excluded, report, self._without_lost)
 
     def _text(self, text: str) -> str:
         """Return what remains of a text with the thread's source numbers."""
@@ -329,7 +367,7 @@ class _Remainder:
         return not self._lost.isdisjoint(_figures(text)) if self._lost else False
 
 
-def report_without(
+def _report_without(
     excluded: Collection[str], report: Report, clean: Callable[[str], str] = str
 ) -> Report:
     """Return a report without what only excluded sources support, as unchecked; `clean` is applied

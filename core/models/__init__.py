@@ -13,7 +13,8 @@ parses the answer.
 
 Public modules:
 
-- `ask`: calls a role's model for one answer, and removes the thoughts from a text of a model
+- `ask`: calls a role's model for one answer, says what a content filter has taken out of tool
+  results, and removes the thoughts from a text of a model
 - `request`: what to ask, with the run's data from which the prompt was built
 - `resolve`: each role's model, its window and price, and the settings of the current run
 - `abilities`: what a role's model can do: trials, and the result in words

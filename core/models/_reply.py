@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
 from ..dialogue.conversation import clean_nested
-from ..dialogue.transcripts import UNREAD_FORM, finish_of
+from ..dialogue.transcripts import UNREAD_FORM, Finish
 from ._lenient_json import object_in
 from ._rungs import Offer, coerce, how_to_tag
 from ._thoughts import split_thoughts
@@ -55,7 +55,7 @@ def _read_native(message: AIMessage, offer: Offer) -> AIMessage:
     for invalid in message.invalid_tool_calls:
         tool = offer.find(invalid["name"] or "")
         arguments = None
-        if tool and not finish_of(message).was_cut_off:
+        if tool and not Finish.of(message).was_cut_off:
             arguments = object_in(invalid["args"] or "")
         if tool and arguments is not None:
             arguments = coerce(arguments, tool)
@@ -78,7 +78,7 @@ def _read_written(message: AIMessage, offer: Offer) -> AIMessage:
     calls: list[CallInText] = []
     for span in spans:
         calls += span.calls
-    is_cut = finish_of(message).was_cut_off
+    is_cut = Finish.of(message).was_cut_off
     if not calls and is_cut and _BEGINS_AS_CALL.match(text):
         return message.model_copy(
             update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, _CUT)]}

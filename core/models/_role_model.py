@@ -21,7 +21,7 @@ from pydantic import SkipValidation
 from typing_extensions import override
 
 from ...prompts import with_equal_fences
-from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, as_broken_off, finish_of
+from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, Finish
 from ..errors import ModelFailed, log_failure
 from ..events.call import CallEvents
 from ..events.tracing import untraced
@@ -227,11 +227,11 @@ class RoleModel(WrappingChatModel):
             cut = broken_off(error, model_host(self.model))
         message = self._joined(answer)
         # If the answer had ended before the failure, nothing is missing.
-        if cut and not finish_of(message).reason:
+        if cut and not Finish.of(message).reason:
             if not (request.keeps_broken and self.events.has_shown):
                 raise cut
             self.events.on_continue(retry_reason(cut))
-            yield as_broken_off(AIMessageChunk(content=""))
+            yield Finish.as_broken_off(AIMessageChunk(content=""))
         _check_whole_prompt_was_read(message, messages)
 
     def _bind(

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from ..dialogue.transcripts import finish_of
+from ..dialogue.transcripts import Finish
 from ._faults import fault_kind, message_of
 from ._known_abilities import Ability
 from ._reply import read_reply
@@ -87,7 +87,7 @@ async def _ask_for_call(model: BaseChatModel, rung: RungName) -> AIMessage:
         # A higher limit only helps a model that was still thinking.
         has_text = bool(split_thoughts(message.text).text.strip())
         is_thinking = bool(reasoning_of(message)) or not has_text
-        if not finish_of(message).was_cut_off or not is_thinking or _has_called(rung, message):
+        if not Finish.of(message).was_cut_off or not is_thinking or _has_called(rung, message):
             break
     return message
 

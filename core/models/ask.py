@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from pydantic_core import from_json
 
 from ..dialogue.conversation import mark_of, safe_text
-from ..dialogue.passages import ShownPassage, passages_in, without_passage
 from ..dialogue.transcripts import (
     CHARACTERS_PER_TOKEN,
     REASONING,
@@ -29,6 +29,7 @@ from ..masking import Secrets
 from ..records import tool_names
 from ..settings.context import Context, Role
 from ._faults import AnswerFiltered, AnswerRefused, FaultKind, explain, fault_kind
+from ._passages import ShownPassage, titles_left_out
 from ._retries import RetryBudget, retry_budget_of
 from ._thoughts import split_thoughts
 from ._wrapping import AnswerPart, WrappingChatModel
@@ -167,6 +168,35 @@ class Reply(NamedTuple):
     def withheld(self) -> list[ToolMessage]:
         """The messages that replace results that were refused, whole or in part."""
         return [*map(withheld_result, self.refused), *self.reduced]
+
+
+class Withheld(NamedTuple):
+    """What a content filter has taken out of tool results."""
+
+    results: int
+    """Number of results that it refused as a whole."""
+    titles: tuple[str, ...]
+    """Titles of the documents and pages whose text was left out of other results."""
+
+    @classmethod
+    def of(
+        cls,
+        messages: Iterable[AnyMessage],
+        titles_by_number: Mapping[int, str] = MappingProxyType({}),
+    ) -> Withheld:
+        """Return what is missing in the results among these messages.
+
+        `titles_by_number`: titles of the sources, which the results of a quick run do not contain.
+        """
+        refused = set[str]()
+        titles = dict[str, None]()
+        for message in messages:
+            if not isinstance(message, ToolMessage):
+                continue
+            if message.text == withheld_result(message.tool_call_id).text:
+                refused.add(message.tool_call_id)
+            titles.update(dict.fromkeys(titles_left_out(message, titles_by_number)))
+        return cls(len(refused), tuple(titles))
 
 
 def without_thoughts(text: str) -> str:
@@ -340,7 +370,7 @@ class Remedies:
         if message.tool_call_id in self.left_out:
             return withheld_result(message.tool_call_id)
         if self._passage is not None and self._is_reduced(message):
-            return without_passage(message, self._passage.position)
+            return self._passage.taken_out(message)
         return message
 
     def apply(self, error: Exception, kind: FaultKind) -> bool:
@@ -401,7 +431,7 @@ def _suspects(messages: Sequence[AnyMessage], *, has_passages: bool) -> list[_Su
     results = results[:_SUSPECTS]
     suspects: list[_Suspect] = []
     for result in results:
-        passages = passages_in(result)
+        passages = ShownPassage.all_in(result)
         if has_passages and len(passages) > 1:
             longest = sorted(passages, key=lambda passage: -passage.characters)
             for passage in longest[:_SUSPECT_PASSAGES]:

@@ -428,3 +428,8 @@ class Version(Record):
     def name(self) -> str:
         """Its name for users, unique in its thread: `version 2`, `answer 1`."""
         return f"{'answer' if self.is_answer else 'version'} {self.number}"
+
+    @property
+    def listed(self) -> dict[str, object]:
+        """What clients are told of it."""
+        return self.model_dump(exclude={"content"})

@@ -5,9 +5,8 @@ Public modules:
 - `database`: opens an SQLite file or a PostgreSQL database, with its saver (of checkpoints) and
   its store (of texts). Start here.
 - `location`: which file or database it is, for whoever only asks it something, without LangGraph.
-- `versions`: the finished reports of a thread.
-- `pages`: the texts, notes and attached files of a thread, and who is told of changes.
-- `versions`: the stored texts of a thread's finished reports.
+- `pages`: the texts, finished reports, notes and attached files of a thread, and who is told of
+  changes.
 
 With a lease (`_lease`), only one run at a time writes to a thread.
 """

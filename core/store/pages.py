@@ -2,13 +2,14 @@
 files in a folder (`AttachedFiles`).
 
 A text (of a page, or a tool result) is stored under its SHA-256, which is all that the state holds
-of it. A note is a JSON object under a name, such as a part of the log. Clients that follow a thread
-are woken when something is stored (`thread_changes`).
+of it, and so is a finished report, as JSON. A note is a JSON object under a name, such as a part of
+the log. Clients that follow a thread are woken when something is stored (`thread_changes`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
@@ -22,9 +23,11 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from ..concurrency import Locks, PerLoop
-from ..errors import DatabaseUnusable
+from ..errors import DatabaseUnusable, StateUnreadable
+from ..records.report import FinishedReport
 from ..records.sources import text_hash
 from ._packing import DAMAGED, TEXT, page_namespace
+from ._upgrade import UPGRADES
 
 OWNER = "langgraph_auth_user_id"
 """Key in `configurable`, and in the metadata of checkpoints, for the user of LangGraph's server."""
@@ -97,6 +100,29 @@ class Pages:
             text = item.value.get(TEXT) if item else None
             texts.append(text if isinstance(text, str) else None)
         return texts
+
+    async def keep_finished(self, finished: FinishedReport) -> str:
+        """Store a finished report and return its SHA-256; the same report is stored once."""
+        return await self.keep(finished.model_dump_json(exclude_defaults=True))
+
+    async def finished(self, content: str) -> FinishedReport | None:
+        """Return the finished report with this SHA-256; None if it is not stored.
+
+        Raises `DatabaseUnusable` if it is damaged, and `StateUnreadable` if another version of the
+        code has written it.
+        """
+        stored = await self.read_note(content)
+        if stored is None:
+            return None
+        try:
+            fields = json.loads(stored[TEXT])
+            _, fields["report"] = UPGRADES["Report"](fields["report"])
+            _, fields["run"] = UPGRADES["Run"](fields["run"])
+            return FinishedReport.model_validate(fields)
+        except (ValueError, TypeError, KeyError) as error:
+            raise StateUnreadable(
+                f"The stored report {content[:8]} of the run {self.thread} cannot be read."
+            ) from error
 
     async def note(self, notes: Mapping[str, dict[str, Any]]) -> None:
         """Store notes by their names."""

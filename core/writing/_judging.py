@@ -35,7 +35,7 @@ from ..evidence.text.words import tokens
 from ..models.resolve import profile_of
 from ..records.report import Calculation, DecidedBy, JudgeGrade
 from ..records.sources import Extent, Source
-from .forms import Filler, Form, form_name
+from .forms import Filler, Form
 
 _UNIT_TOKENS = 100
 """Expected tokens per verdict; a call gets as many units as fit the model's output limit."""
@@ -342,7 +342,7 @@ async def judge(
     context = filler.context
     profile = profile_of("verifier", context)
     is_small = profile.window < _SMALL_WINDOW
-    has_few = is_small or form_name(JudgeUnits) in filler.unfilled
+    has_few = is_small or JudgeUnits.tool_name() in filler.unfilled
     most = _FEW
     if not has_few:
         max_tokens = profile.output_tokens(context.limits.form_tokens)
@@ -355,7 +355,7 @@ async def judge(
         judged |= judgements
         if not judgements:
             failed += batch
-    if has_few or form_name(JudgeUnits) not in filler.unfilled:
+    if has_few or JudgeUnits.tool_name() not in filler.unfilled:
         return judged, len(batches)
     more, made = await judge(failed, evidence, filler, calls - len(batches), report, before)
     return judged | more, len(batches) + made

@@ -15,7 +15,7 @@ from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.memory.learned import facts_of
 from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..evidence.text.sentences import cited_sentences
-from ..evidence.text.similarity import distinct, grouped
+from ..evidence.text.similarity import grouped
 from ..records.plan import Fact, Learning
 from ..records.research import Finding
 from ..records.sources import Dispute, Source
@@ -208,9 +208,26 @@ class ReportBasis:
             shown.append(text)
         return fenced_knowledge(findings=shown, not_found=list(dict.fromkeys(not_found)))
 
-    async def texts(self, pages: Pages) -> dict[str, list[SourceText]]:
-        """Return the stored texts of the thread's numbered sources, by key."""
-        return await source_texts(self.state.sources, self.state.numbers, pages)
+    async def texts(
+        self, pages: Pages, keys: Iterable[str] | None = None
+    ) -> dict[str, list[SourceText]]:
+        """Return the stored texts of sources, by default of the thread's numbered ones, by key.
+
+        They are the text that was read, and excerpts from search results.
+        """
+        texts: dict[str, list[SourceText]] = {}
+        for key in dict.fromkeys(self.state.numbers if keys is None else keys):
+            if not key:
+                continue
+            source = self.state.sources[key]
+            texts[key] = []
+            for content_hash in dict.fromkeys((source.content_hash, *source.excerpts)):
+                if not content_hash:
+                    continue
+                text = await pages.text(content_hash)
+                if text:
+                    texts[key].append(SourceText(content_hash, text))
+        return texts
 
     async def recalled_passages(self, pages: Pages, characters: int) -> list[SourcePassage]:
         """Return passages of the thread's numbered sources for the current question, a follow-up,
@@ -238,7 +255,7 @@ class ReportBasis:
             if learning.source and sources[learning.source].number:
                 learnings.append(learning)
         by_source = grouped(learnings, lambda learning: learning.source)
-        texts = await source_texts(sources, by_source, pages)
+        texts = await self.texts(pages, by_source)
         room = int(min(_PASSAGES_TOKENS, _PASSAGES_SHARE * window) * CHARACTERS_PER_TOKEN)
         return await asyncio.to_thread(_fitting_passages, sources, by_source, texts, room)
 
@@ -274,28 +291,6 @@ def _description(source: Source) -> str:
         words.append(f"in force from {source.in_force_from}")
     words.append(_EXTENTS.get(source.extent, ""))
     return "; ".join(filter(None, words))
-
-
-async def source_texts(
-    sources: Mapping[str, Source], keys: Iterable[str], pages: Pages
-) -> dict[str, list[SourceText]]:
-    """Return the stored texts of these sources by key.
-
-    They are the text that was read, and excerpts from search results.
-    """
-    texts: dict[str, list[SourceText]] = {}
-    for key in dict.fromkeys(keys):
-        if not key:
-            continue
-        source = sources[key]
-        texts[key] = []
-        for content_hash in dict.fromkeys((source.content_hash, *source.excerpts)):
-            if not content_hash:
-                continue
-            text = await pages.text(content_hash)
-            if text:
-                texts[key].append(SourceText(content_hash, text))
-    return texts
 
 
 def _passages_on(
@@ -346,12 +341,6 @@ def _fitting_passages(
         if len(text) <= room:
             return text
     return ""
-
-
-def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
-    """Return the learnings without a source, in order; the same words once."""
-    concluded = [learning for learning in learnings if not learning.source]
-    return distinct(concluded, lambda learning: learning.text)
 
 
 def dispute_line(dispute: Dispute, numbers: Mapping[str, int]) -> str:

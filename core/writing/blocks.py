@@ -18,7 +18,7 @@ _ORDERED = re.compile(r"\s*(?P<number>\d{1,3})[.)]\s+\S")
 _FOOTNOTE = re.compile(r" {0,3}\\?\[\^[^\]\s^]+\]:")
 _TABLE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 """Matches the line below the header of a table."""
-UNESCAPED_BAR = re.compile(r"(?<!\\)\|")
+_UNESCAPED_BAR = re.compile(r"(?<!\\)\|")
 """Matches a bar that separates cells."""
 _CAPTION = re.compile(
     r"\s*(?:[*_]{1,2})?[^\W\d_]+\s\d{1,3}\s?[:.–—-]|\s*(?P<sign>\*\*?|__?)\S.*(?P=sign)\s*$"
@@ -104,7 +104,7 @@ def _block_at(lines: Sequence[str], are_code: Sequence[bool], first: int) -> tup
 
 
 def _has_bar(line: str) -> bool:
-    return bool(line.strip()) and UNESCAPED_BAR.search(line) is not None
+    return bool(line.strip()) and _UNESCAPED_BAR.search(line) is not None
 
 
 def _begins_table(lines: Sequence[str], are_code: Sequence[bool], index: int) -> bool:
@@ -149,7 +149,13 @@ class TableRow(NamedTuple):
             start += 1
         if len(inner) > 1 and inner.endswith("|") and not inner.endswith("\\|"):
             end -= 1
-        return cls(line[:start], tuple(UNESCAPED_BAR.split(line[start:end])), line[end:])
+        return cls(line[:start], tuple(_UNESCAPED_BAR.split(line[start:end])), line[end:])
+
+    @staticmethod
+    def cell(text: str) -> str:
+        """Return a text as a cell, with its bars escaped."""
+        escaped = _UNESCAPED_BAR.sub(r"\\|", text.strip())
+        return f" {escaped} "
 
     @property
     def text(self) -> str:

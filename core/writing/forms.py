@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import cache
 from typing import Any, TypeVar
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
@@ -20,14 +19,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ...prompts import render_prompt
 from ...tools.results import shortener
 from ...tools.tool import tool_schema
-from ..dialogue.passages import left_out_of
 from ..dialogue.transcripts import Calls
 from ..errors import ModelFailed, failure_of, log_failure
 from ..events.blocks import StepPackets
 from ..events.call import CallEvents
 from ..events.packets import Placement
 from ..masking import Secrets
-from ..models.ask import ask_model
+from ..models.ask import Withheld, ask_model
 from ..models.request import Facts, Request
 from ..models.resolve import without_model
 from ..records.research import Run, Task
@@ -40,16 +38,15 @@ class Form(BaseModel):
 
     model_config = ConfigDict(use_attribute_docstrings=True, coerce_numbers_to_str=True)
 
-
-@cache
-def form_name(form: type[Form]) -> str:
-    """Return the name of a form's tool: `make_plan` for `MakePlan`."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", form.__name__).lower()
+    @classmethod
+    def tool_name(cls) -> str:
+        """Return the name of the form's tool: `make_plan` for `MakePlan`."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
 
 def form_schema(form: type[Form]) -> dict[str, Any]:
     """Return the tool schema of a form."""
-    return tool_schema(form_name(form), form)
+    return tool_schema(form.tool_name(), form)
 
 
 Filled = TypeVar("Filled", bound=Form)
@@ -124,11 +121,11 @@ class Filler:
                 facts=facts,
             )
             reply = await ask_model(request, self.context, self._events)
-            left_out = ", ".join(left_out_of(reply.reduced)) or "some results"
-            unread = f"{form_name(form)} was filled in without {left_out}: {WITHHELD_REASON}"
+            left_out = ", ".join(Withheld.of(reply.reduced).titles) or "some results"
+            unread = f"{form.tool_name()} was filled in without {left_out}: {WITHHELD_REASON}"
             if reply.withheld and unread not in self.failures:
                 self.fail(unread)
-            calls = Calls.read(reply.message, {form_name(form)}, messages)
+            calls = Calls.read(reply.message, {form.tool_name()}, messages)
             filled = _read(form, calls, Secrets(self.context.mcp))
             if isinstance(filled, form):
                 return filled
@@ -139,10 +136,10 @@ class Filler:
             else:
                 sentence = faults[:1].upper() + faults[1:]
                 before.append(HumanMessage(f"<reminder>\n{sentence}.\n</reminder>"))
-        self.unfilled.add(form_name(form))
+        self.unfilled.add(form.tool_name())
         first_fault, _, _ = faults.partition("\n")
         raise ModelFailed(
-            f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: "
+            f"The {role}'s model did not fill in {form.tool_name()!r}, even when asked again: "
             f"{first_fault}."
         )
 
@@ -162,7 +159,7 @@ class Filler:
                 __name__,
                 error,
                 "The form %s was not filled in; the run continues without it",
-                form_name(form),
+                form.tool_name(),
             )
             self.fail(failure_of(error))
             return None

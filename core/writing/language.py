@@ -55,26 +55,63 @@ class Language(NamedTuple):
     code: str
     """ISO 639-1 code such as "de"; empty if the language has none or is unknown."""
 
+    @classmethod
+    def named(cls, words: str) -> Language:
+        """Find a language by code ("de", "zh-Hans") or by name in any language.
 
-def named_language(words: str) -> Language:
-    """Find a language by code ("de", "zh-Hans") or by name in any language.
+        Raises `UnknownSetting`. A single word must be a code or a name; several words ("plain
+        English for children") may also be free text for the prompts, which has no code. The first
+        lookup of a non-English name takes a second or two.
+        """
+        wanted = " ".join(words.split())
+        language = _by_code(wanted) or _by_name(wanted.casefold())
+        if language is not None:
+            return language
+        # Words cannot be counted in scripts without spaces.
+        if " " not in wanted and not _UNSPACED.search(wanted):
+            raise UnknownSetting(
+                f"{wanted!r} is not a known language (setting language): give a code or a name, "
+                "such as 'de' or 'German', or describe the language in several words, such as "
+                "'plain English for children'."
+            )
+        return cls(wanted, "")
 
-    Raises `UnknownSetting`. A single word must be a code or a name; several words ("plain English
-    for children") may also be free text for the prompts, which has no code. The first lookup of a
-    non-English name takes a second or two.
-    """
-    wanted = " ".join(words.split())
-    language = _by_code(wanted) or _by_name(wanted.casefold())
-    if language is not None:
-        return language
-    # Words cannot be counted in scripts without spaces.
-    if " " not in wanted and not _UNSPACED.search(wanted):
-        raise UnknownSetting(
-            f"{wanted!r} is not a known language (setting language): give a code or a name, such "
-            "as 'de' or 'German', or describe the language in several words, such as 'plain "
-            "English for children'."
+    @classmethod
+    async def decide(
+        cls, wanted: str, messages: Sequence[AnyMessage], entry: Entry, before: Run
+    ) -> Language:
+        """Return the `wanted` language, or else the question's language if it can be detected.
+
+        Fallbacks: the language of the user's text since the last report, that of the thread's last
+        run, `_UNDECIDED`.
+        """
+        # In a thread, because both libraries read data from disk.
+        texts = Conversation(messages).question_texts
+        language = await asyncio.to_thread(_find_language, wanted, texts, entry)
+        if language is not None:
+            return language
+        if before.id:
+            return cls(before.language, before.language_code)
+        return _UNDECIDED
+
+    @classmethod
+    async def of_report(cls, text: str, run: Run) -> Language:
+        """Return the language of a report; if it cannot be detected, that of the run."""
+        code = await asyncio.to_thread(detect_language, text)
+        return cls.named(code) if code else cls(run.language, run.language_code)
+
+    @staticmethod
+    def check(wanted: str) -> tuple[str, ...]:
+        """Return warnings about the setting `language`; raise `UnknownSetting` if it is invalid."""
+        if not wanted.strip():
+            return ()
+        language = Language.named(wanted)
+        if language.code:
+            return ()
+        return (
+            f"The models are asked to write in {language.name!r}, but the result is not checked, "
+            "and fixed headings (such as that of the list of sources) are in English.",
         )
-    return Language(wanted, "")
 
 
 def _by_name(name: str) -> Language | None:
@@ -135,47 +172,10 @@ _UNDECIDED = Language("the language of the request", "")
 """Used if the request is too short to detect its language, so the model decides."""
 
 
-def check_language(wanted: str) -> tuple[str, ...]:
-    """Return warnings about the setting `language`; raise `UnknownSetting` if it is invalid."""
-    if not wanted.strip():
-        return ()
-    language = named_language(wanted)
-    if language.code:
-        return ()
-    return (
-        f"The models are asked to write in {language.name!r}, but the result is not checked, and "
-        "fixed headings (such as that of the list of sources) are in English.",
-    )
-
-
-async def decide_language(
-    wanted: str, messages: Sequence[AnyMessage], entry: Entry, before: Run
-) -> Language:
-    """Return the `wanted` language, or else the question's language if it can be detected.
-
-    Fallbacks: the language of the user's text since the last report, that of the thread's last run,
-    `_UNDECIDED`.
-    """
-    # In a thread, because both libraries read data from disk.
-    texts = Conversation(messages).question_texts
-    language = await asyncio.to_thread(_find_language, wanted, texts, entry)
-    if language is not None:
-        return language
-    if before.id:
-        return Language(before.language, before.language_code)
-    return _UNDECIDED
-
-
-async def language_of_report(text: str, run: Run) -> Language:
-    """Return the language of a report; if it cannot be detected, that of the run."""
-    code = await asyncio.to_thread(detect_language, text)
-    return named_language(code) if code else Language(run.language, run.language_code)
-
-
 def _find_language(wanted: str, said: Sequence[str], entry: Entry) -> Language | None:
     """Return the `wanted` language, or else the language of the user's text; None if unknown."""
     if wanted.strip():
-        return named_language(wanted)
+        return Language.named(wanted)
     question = said[-1]
     if entry == "answer":
         # A reply to a clarifying question is in the language of the user's first message.
@@ -183,7 +183,7 @@ def _find_language(wanted: str, said: Sequence[str], entry: Entry) -> Language |
     code = detect_language(question) or detect_language("\n".join(said))
     if not code:
         return None
-    return named_language(code)
+    return Language.named(code)
 
 
 async def rewrite_section(

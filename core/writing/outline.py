@@ -107,6 +107,27 @@ class Outline(NamedTuple):
             sections.append(heading._replace(level=level))
         return cls(title, "\n\n".join(filter(None, notes)), tuple(sections))
 
+    @classmethod
+    def used(cls, run: Run, context: Context) -> Outline | None:
+        """Return the outline of a question; None if there is none that the report can follow."""
+        if not run.outline or run.is_quick or is_extractive("writer", context):
+            return None
+        return cls.read(run.outline)
+
+    @staticmethod
+    def check(context: Context) -> tuple[str, ...]:
+        """Return a notice if the outline in the settings cannot be followed.
+
+        Raises `UnknownSetting` if it is no outline.
+        """
+        if Outline.read(context.outline) is None:
+            return ()
+        if is_extractive("writer", context):
+            return (_NO_MODEL,)
+        if context.depth == "quick":
+            return (_QUICK,)
+        return ()
+
     @property
     def text(self) -> str:
         """The outline as Markdown, without its title."""
@@ -181,6 +202,16 @@ class Outline(NamedTuple):
         sentences += _empty(headings, found)
         return sentences
 
+    @staticmethod
+    def section_lengths(report: str) -> list[str]:
+        """Return a line for each section of a report with its number of words, without
+        citations."""
+        _, headings = _without_title(_headings(sections_of(report)))
+        lines = list[str]()
+        for heading in headings:
+            lines.append(f"{heading.words}: {word_count(heading.body)}")
+        return lines
+
 
 def _misplaced(
     kept: Sequence[HeadedSection], found: Sequence[HeadedSection], shift: int
@@ -220,15 +251,6 @@ def _has_sections(headings: Sequence[HeadedSection], index: int) -> bool:
     return bool(following) and following[0].level > headings[index].level
 
 
-def section_lengths(report: str) -> list[str]:
-    """Return a line for each section of a report with its number of words, without citations."""
-    _, headings = _without_title(_headings(sections_of(report)))
-    lines = list[str]()
-    for heading in headings:
-        lines.append(f"{heading.words}: {word_count(heading.body)}")
-    return lines
-
-
 def _headings(sections: Iterable[Section]) -> list[HeadedSection]:
     """Return the headings of the sections of a text."""
     headings = list[HeadedSection]()
@@ -254,24 +276,3 @@ def _without_title(headings: list[HeadedSection]) -> tuple[str, list[HeadedSecti
     if len(levels) > 1 and levels[0] == 1 and levels.count(1) == 1:
         return headings[0].words, headings[1:]
     return "", headings
-
-
-def used_outline(run: Run, context: Context) -> Outline | None:
-    """Return the outline of a question; None if there is none or the report cannot follow it."""
-    if not run.outline or run.is_quick or is_extractive("writer", context):
-        return None
-    return Outline.read(run.outline)
-
-
-def check_outline(context: Context) -> tuple[str, ...]:
-    """Return a notice if the outline in the settings cannot be followed.
-
-    Raises `UnknownSetting` if it is no outline.
-    """
-    if Outline.read(context.outline) is None:
-        return ()
-    if is_extractive("writer", context):
-        return (_NO_MODEL,)
-    if context.depth == "quick":
-        return (_QUICK,)
-    return ()

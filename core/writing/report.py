@@ -34,14 +34,13 @@ from ..evidence.citations.citing import (
 from ..evidence.citations.labels import Labels, labels
 from ..evidence.citations.rendering import (
     clean_for_draft,
-    house_block,
-    house_text,
     plain_citations,
+    plain_line,
     title_line,
-    title_words,
     warning_above,
     with_marks,
     without_marks,
+    words_of_line,
 )
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import ThreadDisputes
@@ -56,7 +55,7 @@ from ._titles import may_begin_with_title, split_title
 from .blocks import changed_blocks
 from .examination import Examined
 from .notes import ReportNotes
-from .versions import document_of, finished_of
+from .versions import ThreadVersions, document_of
 
 
 class ReportEvents(ProseEvents):
@@ -199,7 +198,7 @@ class Delivery:
         assert draft is not None and report is not None
         packets: list[Packet] = []
         if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
-            packets.append(revision(packets_of_report, draft.streamed, report))
+            packets.append(_revision(packets_of_report, draft.streamed, report))
         report_notes = ReportNotes(state)
         notes = report_notes.lines()
         above = warning_above(
@@ -216,6 +215,12 @@ class Delivery:
             # Nothing was emitted in this turn.
             turn -= 1
         return [*packets, OverallStop.of(state.run, turn)]
+
+    def revision(self, placement: Placement, before: str) -> Packet:
+        """Return the packet with the draft, which replaces the text `before`."""
+        draft = self._state.draft
+        assert draft is not None
+        return _revision(ReportPackets(placement), before, draft)
 
     def draft_message(self, draft: Draft, events: ReportEvents) -> AIMessage:
         """Return the draft as a message, with the id under which `events` streamed it."""
@@ -272,7 +277,7 @@ class Delivery:
 
         `thought` is the model's reasoning.
         """
-        document = document_of(finished_of(self._state, report), self.reader)
+        document = document_of(ThreadVersions(self._state).finished(report), self.reader)
         more: dict[str, object] = {}
         if thought:
             more[REASONING] = thought
@@ -307,7 +312,7 @@ def reader_of(server_address: str | None, thread: str) -> str | None:
     return f"{server_address.rstrip('/')}/#/run/{quote(thread, safe='')}/source/"
 
 
-def revision(packets: ReportPackets, before: str, after: CitingText) -> Packet:
+def _revision(packets: ReportPackets, before: str, after: CitingText) -> Packet:
     """Return the packet with a report that replaces the text `before`."""
     text = plain_citations(after.text)
     return packets.revised(text, after.keys, changed_blocks(plain_citations(before), text))
@@ -331,9 +336,9 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
     foreword = afterword = ""
     for block in report.house_words:
         if report.text.startswith(block):
-            foreword = house_text(block, words)
+            foreword = _house_text(block, words)
         else:
-            afterword = house_text(block, words)
+            afterword = _house_text(block, words)
     return Draft(
         text=text,
         sources=report.sources,
@@ -366,6 +371,25 @@ def with_house_words(report: Report, draft: Draft, words: Labels) -> Report:
     above = house_block(draft.foreword, words)
     below = house_block(draft.afterword, words)
     return with_house_blocks(report, above, below)
+
+
+def house_block(words: str, labels: Labels) -> str:
+    """Return the publisher's own words, plain text, as a Markdown quotation that says whose they
+    are; empty if there are none."""
+    lines = list[str]()
+    for line in words.strip().splitlines():
+        lines.append(f"> {plain_line(line)}".rstrip())
+    if not lines:
+        return ""
+    first = lines[0].removeprefix("> ")
+    return "\n".join([f"> **{labels.house_words}:** {first}", *lines[1:]])
+
+
+def _house_text(block: str, labels: Labels) -> str:
+    """Return the plain text of a quotation by `house_block`."""
+    lines = [line.removeprefix(">").strip() for line in block.splitlines()]
+    text = "\n".join(lines).removeprefix(f"**{labels.house_words}:**").strip()
+    return words_of_line(text)
 
 
 def with_house_blocks(report: Report, above: str, below: str) -> Report:
@@ -415,7 +439,7 @@ def audited_report(
         is_title_marked = any(claim.is_marked for claim in claims if claim.start < len(heading))
         heading = without_marks(heading)
         if heading != sanitized(before):
-            title = title_words(heading)
+            title = words_of_line(heading.removeprefix("# ").strip())
         claims = _moved(claims, len(text) - len(body))
         text = body
     return Report(

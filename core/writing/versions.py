@@ -10,6 +10,7 @@ import asyncio
 import uuid
 from contextlib import suppress
 from datetime import datetime
+from typing import NamedTuple
 
 from ...state import ResearchState, StateUpdate, channels_reset
 from ..dialogue.conversation import REPLACES, marked, safe_text, title_or_question
@@ -17,10 +18,9 @@ from ..errors import StateUnreadable, UserMistake
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, title_line, write_document
 from ..evidence.memory.observations import ThreadDisputes
-from ..evidence.text.differences import BlockDifference, text_differences
 from ..records.report import FinishedReport, Report, Version, VersionKind
 from ..store.pages import Pages
-from ..store.versions import keep_finished, read_finished
+from ._differences import BlockDifference, text_differences
 from .notes import ReportNotes
 
 _KINDS: dict[str, VersionKind] = {"edit": "edit"}
@@ -29,26 +29,6 @@ _KINDS: dict[str, VersionKind] = {"edit": "edit"}
 
 class UnknownVersion(UserMistake):
     """The thread has no version with this number, or its text is not stored."""
-
-
-def finished_of(state: ResearchState, report: Report) -> FinishedReport:
-    """Return a report of the current question with all that is printed with it."""
-    notes = ReportNotes(state)
-    contradictions = ThreadDisputes(state).in_report(report)
-    sources = {source.key: source for source in report.cited(state.sources)}
-    for dispute in contradictions:
-        for key in dispute.sources:
-            sources.setdefault(key, state.sources[key])
-    return FinishedReport(
-        title=state.title,
-        run=state.run,
-        report=report,
-        sources=tuple(sources.values()),
-        notes=tuple(notes.lines()),
-        contradictions=tuple(contradictions),
-        left_out=tuple(notes.left_out()),
-        was_researched=bool(state.sources),
-    )
 
 
 def document_of(finished: FinishedReport, reader: str | None = None) -> str:
@@ -67,185 +47,213 @@ def document_of(finished: FinishedReport, reader: str | None = None) -> str:
     )
 
 
-def differences_of(before: FinishedReport, after: FinishedReport) -> list[BlockDifference]:
+class Differences(NamedTuple):
+    """What differs between two reports."""
+
+    blocks: tuple[BlockDifference, ...]
+    """The blocks of their titles and texts in order."""
+
+    @property
+    def data(self) -> list[list[dict[str, str]]]:
+        """The differences as data: for each block, its pieces with `change` and `text`."""
+        return [[piece._asdict() for piece in block.pieces] for block in self.blocks]
+
+
+class ThreadVersions:
+    """The versions of a thread's report, and the answers about it.
+
+    If an earlier version of the code stored the thread, its current report is version 1.
+    """
+
+    def __init__(self, state: ResearchState) -> None:
+        self._state = state
+        self.by_name: dict[str, Version] = dict(state.versions)
+        """The versions and answers by name, oldest first."""
+        if state.report and not state.versions:
+            first = self._next("research", _day_of(state.run.date), "")
+            self.by_name[first.name] = first
+
+    @property
+    def latest(self) -> Version | None:
+        """The latest version of the report, which may be older than an answer about it;
+        None if there is none."""
+        versions = [version for version in self.by_name.values() if not version.is_answer]
+        return versions[-1] if versions else None
+
+    def of_question(self, question_id: str) -> Version | None:
+        """Return the version or answer that ended a question; None if it has none."""
+        for version in self.by_name.values():
+            if version.question_id == question_id:
+                return version
+        return None
+
+    def find(self, number: int, *, is_answer: bool = False) -> Version:
+        """Return a version, or an answer, by its number; raises `UnknownVersion`, which says which
+        there are."""
+        versions = [version for version in self.by_name.values() if version.is_answer == is_answer]
+        for version in versions:
+            if version.number == number:
+                return version
+        kind = "answer" if is_answer else "version"
+        known = f"it has no {kind}"
+        if versions:
+            known = f"it has {kind} 1"
+            if len(versions) > 1:
+                known = f"it has {kind}s 1 to {versions[-1].number}"
+        raise UnknownVersion(f"The thread has no {kind} {number}: {known}.")
+
+    async def read(self, version: Version, pages: Pages) -> FinishedReport:
+        """Return the report of a version; raises `UnknownVersion` if its text is not stored.
+
+        A note names the cited sources that the user has excluded since.
+        """
+        is_current = version.question_id == self._state.run.id
+        finished = None
+        if version.content:
+            try:
+                finished = await pages.finished(version.content)
+            except StateUnreadable:
+                # The state has the current report as well.
+                if not is_current:
+                    raise
+        if finished is None and is_current and self._state.report:
+            finished = await asyncio.to_thread(self.finished, self._state.report)
+        if finished is None:
+            raise UnknownVersion(
+                f"The text of {version.name} is not stored: only the current report is kept, "
+                "because the app has no lasting store (argument `store`)."
+            )
+        excluded = list[str]()
+        for source in finished.cited:
+            if source.key in self._state.excluded:
+                exclusion = self._state.excluded[source.key]
+                because = f": {exclusion.because}" if exclusion.because else ""
+                note = (
+                    f"Excluded by the user since: {source.shown_title} ({source.number}){because}"
+                )
+                excluded.append(f"{note.rstrip('.')}.")
+        if not excluded:
+            return finished
+        return finished.model_copy(update={"notes": (*finished.notes, *excluded)})
+
+    async def differences(self, before: int, after: int, pages: Pages) -> Differences:
+        """Return what differs between two versions; raises `UnknownVersion`."""
+        reports = list[FinishedReport]()
+        for number in (before, after):
+            reports.append(await self.read(self.find(number), pages))
+        return await asyncio.to_thread(_differences_of, *reports)
+
+    def finished(self, report: Report) -> FinishedReport:
+        """Return a report of the current question with all that is printed with it."""
+        notes = ReportNotes(self._state)
+        contradictions = ThreadDisputes(self._state).in_report(report)
+        sources = {source.key: source for source in report.cited(self._state.sources)}
+        for dispute in contradictions:
+            for key in dispute.sources:
+                sources.setdefault(key, self._state.sources[key])
+        return FinishedReport(
+            title=self._state.title,
+            run=self._state.run,
+            report=report,
+            sources=tuple(sources.values()),
+            notes=tuple(notes.lines()),
+            contradictions=tuple(contradictions),
+            left_out=tuple(notes.left_out()),
+            was_researched=bool(self._state.sources),
+        )
+
+    async def keep(self, pages: Pages, now: datetime) -> dict[str, Version]:
+        """Store the report with which a question has ended; return the update of the channel
+        `versions`."""
+        assert self._state.report
+        finished = await asyncio.to_thread(self.finished, self._state.report)
+        content = await pages.keep_finished(finished)
+        version = self._next(self._kind(), now.isoformat(timespec="seconds"), content)
+        return {version.name: version}
+
+    async def keep_first(self, pages: Pages) -> dict[str, Version]:
+        """Store the report of a thread that an earlier version of the code has left, before the
+        next question replaces it; return the update of the channel `versions`."""
+        if self._state.versions or not self._state.report:
+            return {}
+        finished = await asyncio.to_thread(self.finished, self._state.report)
+        content = await pages.keep_finished(finished)
+        versions = dict[str, Version]()
+        for name, version in self.by_name.items():
+            versions[name] = version.model_copy(update={"content": content})
+        return versions
+
+    def reverted(
+        self, version: Version, finished: FinishedReport, now: datetime, reader: str | None
+    ) -> tuple[Version, StateUpdate]:
+        """Return the new version that puts the report of an earlier one back, and the update of the
+        state.
+
+        It ends a question of its own, so that all that is found under the id of a question finds
+        the right report. `reader` as in `links_of`.
+        """
+        latest = self.latest
+        assert latest
+        run = finished.run.model_copy(
+            update={
+                "id": uuid.uuid4().hex,
+                "is_quick": False,
+                "is_recalled": False,
+                "usual_cost": None,
+                "active_seconds": 0.0,
+                "lost_seconds": 0.0,
+            }
+        )
+        new = version.model_copy(
+            update={
+                "number": latest.number + 1,
+                "kind": "revert",
+                "date": now.isoformat(timespec="seconds"),
+                "question_id": run.id,
+                "restores": version.restores or version.number,
+            }
+        )
+        # The state has no plan for it, from which its title could be taken.
+        report = finished.report.model_copy(update={"title": finished.title})
+        update = channels_reset()
+        update["run"] = run
+        update["report"] = report
+        update["versions"] = {new.name: new}
+        update["messages"] = [marked(document_of(finished, reader), "report", **{REPLACES: True})]
+        return new, update
+
+    def _next(self, kind: VersionKind, date: str, content: str) -> Version:
+        """Return the next version or answer of a thread."""
+        is_answer = kind == "answer"
+        number = 1
+        for version in self._state.versions.values():
+            if version.is_answer == is_answer:
+                number = version.number + 1
+        return Version(
+            number=number,
+            kind=kind,
+            title=title_or_question(self._state.title, self._state.run.question),
+            date=date,
+            content=content,
+            question_id=self._state.run.id,
+        )
+
+    def _kind(self) -> VersionKind:
+        """Return what the report of the current question is in its thread."""
+        if not self._state.versions:
+            return "research"
+        if self._state.run.is_quick:
+            return "answer"
+        return _KINDS.get(self._state.run.entry, "question")
+
+
+def _differences_of(before: FinishedReport, after: FinishedReport) -> Differences:
     """Return what differs between the titles and texts of two reports."""
     texts = list[str]()
     for finished in (before, after):
         text = plain_citations(finished.report.text)
         texts.append("\n\n".join(filter(None, (title_line(finished.title), text))))
-    return text_differences(*map(safe_text, texts))
-
-
-def thread_versions(state: ResearchState) -> dict[str, Version]:
-    """Return the versions and answers of a thread by name, oldest first.
-
-    If an earlier version of the code stored the thread, its current report is version 1.
-    """
-    if state.versions or not state.report:
-        return dict(state.versions)
-    first = _version(state, "research", _day_of(state.run.date), "")
-    return {first.name: first}
-
-
-def latest_version(state: ResearchState) -> Version | None:
-    """Return the latest version of a thread's report, which may be older than an answer about it;
-    None if there is none."""
-    versions = [version for version in thread_versions(state).values() if not version.is_answer]
-    return versions[-1] if versions else None
-
-
-def version_of_question(state: ResearchState, question_id: str) -> Version | None:
-    """Return the version or answer that ended a question; None if it has none."""
-    for version in thread_versions(state).values():
-        if version.question_id == question_id:
-            return version
-    return None
-
-
-def find_version(state: ResearchState, number: int, *, is_answer: bool = False) -> Version:
-    """Return a version, or an answer, by its number; raises `UnknownVersion`, which says which
-    there are."""
-    versions = [
-        version for version in thread_versions(state).values() if version.is_answer == is_answer
-    ]
-    for version in versions:
-        if version.number == number:
-            return version
-    kind = "answer" if is_answer else "version"
-    known = f"it has no {kind}"
-    if versions:
-        known = f"it has {kind} 1"
-        if len(versions) > 1:
-            known = f"it has {kind}s 1 to {versions[-1].number}"
-    raise UnknownVersion(f"The thread has no {kind} {number}: {known}.")
-
-
-async def read_stored_version(
-    state: ResearchState, version: Version, pages: Pages
-) -> FinishedReport:
-    """Return the report of a version; raises `UnknownVersion` if its text is not stored.
-
-    A note names the cited sources that the user has excluded since.
-    """
-    is_current = version.question_id == state.run.id
-    finished = None
-    if version.content:
-        try:
-            finished = await read_finished(pages, version.content)
-        except StateUnreadable:
-            # The state has the current report as well.
-            if not is_current:
-                raise
-    if finished is None and is_current and state.report:
-        finished = await asyncio.to_thread(finished_of, state, state.report)
-    if finished is None:
-        raise UnknownVersion(
-            f"The text of {version.name} is not stored: only the current report is kept, because "
-            "the app has no lasting store (argument `store`)."
-        )
-    excluded = list[str]()
-    for source in finished.cited:
-        if source.key in state.excluded:
-            exclusion = state.excluded[source.key]
-            because = f": {exclusion.because}" if exclusion.because else ""
-            note = f"Excluded by the user since: {source.shown_title} ({source.number}){because}"
-            excluded.append(f"{note.rstrip('.')}.")
-    if not excluded:
-        return finished
-    return finished.model_copy(update={"notes": (*finished.notes, *excluded)})
-
-
-async def keep_version(state: ResearchState, pages: Pages, now: datetime) -> dict[str, Version]:
-    """Store the report with which a question has ended; return the update of the channel
-    `versions`."""
-    assert state.report
-    finished = await asyncio.to_thread(finished_of, state, state.report)
-    content = await keep_finished(pages, finished)
-    version = _version(state, _kind_of(state), now.isoformat(timespec="seconds"), content)
-    return {version.name: version}
-
-
-async def keep_first_version(state: ResearchState, pages: Pages) -> dict[str, Version]:
-    """Store the report of a thread that an earlier version of the code has left, before the next
-    question replaces it; return the update of the channel `versions`."""
-    if state.versions or not state.report:
-        return {}
-    finished = await asyncio.to_thread(finished_of, state, state.report)
-    content = await keep_finished(pages, finished)
-    versions = dict[str, Version]()
-    for name, version in thread_versions(state).items():
-        versions[name] = version.model_copy(update={"content": content})
-    return versions
-
-
-def reverted(
-    state: ResearchState,
-    version: Version,
-    finished: FinishedReport,
-    now: datetime,
-    reader: str | None,
-) -> tuple[Version, StateUpdate]:
-    """Return the new version that puts the report of an earlier one back, and the update of the
-    state.
-
-    It ends a question of its own, so that all that is found under the id of a question finds the
-    right report. `reader` as in `links_of`.
-    """
-    latest = latest_version(state)
-    assert latest
-    run = finished.run.model_copy(
-        update={
-            "id": uuid.uuid4().hex,
-            "is_quick": False,
-            "is_recalled": False,
-            "usual_cost": None,
-            "active_seconds": 0.0,
-            "lost_seconds": 0.0,
-        }
-    )
-    new = version.model_copy(
-        update={
-            "number": latest.number + 1,
-            "kind": "revert",
-            "date": now.isoformat(timespec="seconds"),
-            "question_id": run.id,
-            "restores": version.restores or version.number,
-        }
-    )
-    # The state has no plan for it, from which its title could be taken.
-    report = finished.report.model_copy(update={"title": finished.title})
-    update = channels_reset()
-    update["run"] = run
-    update["report"] = report
-    update["versions"] = {new.name: new}
-    update["messages"] = [marked(document_of(finished, reader), "report", **{REPLACES: True})]
-    return new, update
-
-
-def _version(state: ResearchState, kind: VersionKind, date: str, content: str) -> Version:
-    """Return the next version or answer of a thread."""
-    is_answer = kind == "answer"
-    number = 1
-    for version in state.versions.values():
-        if version.is_answer == is_answer:
-            number = version.number + 1
-    return Version(
-        number=number,
-        kind=kind,
-        title=title_or_question(state.title, state.run.question),
-        date=date,
-        content=content,
-        question_id=state.run.id,
-    )
-
-
-def _kind_of(state: ResearchState) -> VersionKind:
-    """Return what the report of the current question is in its thread."""
-    if not state.versions:
-        return "research"
-    if state.run.is_quick:
-        return "answer"
-    return _KINDS.get(state.run.entry, "question")
+    return Differences(tuple(text_differences(*map(safe_text, texts))))
 
 
 def _day_of(words: str) -> str:

@@ -16,9 +16,8 @@ from typing_extensions import override
 
 from ...prompts import fence, render_prompt
 from ..dialogue.conversation import Conversation
-from ..dialogue.passages import left_out_of
 from ..dialogue.plan_text import PlanText
-from ..dialogue.transcripts import Transcript, finish_of
+from ..dialogue.transcripts import Finish, Transcript
 from ..errors import DeepResearchError, log_failure
 from ..events.call import CallEvents, ProseEvents, SilentEvents
 from ..evidence.checking.proof import Known, with_found_citations
@@ -27,7 +26,7 @@ from ..evidence.citations.footnotes import source_footnotes
 from ..evidence.citations.markers import plain_prose, unwrapped
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import without_loop
-from ..models.ask import Reply, ask_model, without_thoughts
+from ..models.ask import Reply, Withheld, ask_model, without_thoughts
 from ..models.request import Request
 from ..models.resolve import is_small, without_model
 from ..records.report import word_count
@@ -143,7 +142,7 @@ class TextWriter:
         try:
             if self._is_quick:
                 answer = await self._ask(ReportPart("report"))
-                was_cut = finish_of(answer).was_cut_off
+                was_cut = Finish.of(answer).was_cut_off
             elif self._facts:
                 was_cut = await self._write_from_facts()
             else:
@@ -271,9 +270,9 @@ class TextWriter:
             if is_empty and part.kind != "continuation" and not part.is_again:
                 part = part._replace(is_again=True)
                 continue
-            if not finish_of(answer).broke_off:
-                if not finish_of(answer).was_cut_off or not left:
-                    return finish_of(answer).was_cut_off
+            if not Finish.of(answer).broke_off:
+                if not Finish.of(answer).was_cut_off or not left:
+                    return Finish.of(answer).was_cut_off
                 left -= 1
             if not is_empty:
                 part = part._replace(kind="continuation", is_again=False)
@@ -288,12 +287,12 @@ class TextWriter:
             reply = await ask_model(request, self._context, self._events)
         finally:
             self._events.settle()
-        is_broken = finish_of(reply.message).broke_off
+        is_broken = Finish.of(reply.message).broke_off
         self._has_broken |= is_broken
         self._is_answered |= bool(self._events.draft.strip()) and not is_broken
         self.refused |= set(reply.refused)
         titles = {source.number: source.title for source in self._state.sources.values()}
-        left_out = ", ".join(left_out_of(reply.reduced, titles))
+        left_out = ", ".join(Withheld.of(reply.reduced, titles).titles)
         if left_out:
             self.notices = [*self.notices, f"Left out: {left_out}; {WITHHELD_REASON}."]
         self.shortened = max(self.shortened, reply.shortened)
@@ -456,7 +455,7 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
             messages += go_on(text)
         reply = await ask_model(request._replace(messages=messages), context, quiet)
         text = join_continuation(text, reply.message.text)
-        was_cut = finish_of(reply.message).was_cut_off
+        was_cut = Finish.of(reply.message).was_cut_off
         if not was_cut:
             break
     return WrittenText(text, was_cut)
@@ -537,7 +536,7 @@ async def ask_for_prose(request: Request, context: Context, events: ContinuedEve
     If its stream breaks off, continue it once.
     """
     begun = await ask_model(request._replace(keeps_broken=True), context, events)
-    if not finish_of(begun.message).broke_off:
+    if not Finish.of(begun.message).broke_off:
         return begun
     text = begun.message.text
     seam = events.seam = Continuation(text)

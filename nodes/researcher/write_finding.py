@@ -8,10 +8,8 @@ from collections.abc import Collection
 from typing_extensions import override
 
 from ...core.concurrency import Failed
-from ...core.dialogue.passages import left_out_of
 from ...core.dialogue.transcripts import (
-    count_withheld,
-    finish_of,
+    Finish,
     missing_in,
 )
 from ...core.errors import ModelFailed, RunFailed
@@ -27,7 +25,7 @@ from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.footnotes import source_footnotes
 from ...core.evidence.citations.markers import plain_prose, unwrapped
 from ...core.evidence.text.similarity import without_loop
-from ...core.models.ask import Reply
+from ...core.models.ask import Reply, Withheld
 from ...core.models.request import Request
 from ...core.models.resolve import is_small, without_model
 from ...core.records.research import Ending, Finding
@@ -95,14 +93,15 @@ async def keep_excerpts(
         line = " ".join(excerpts[number].translate(_HARMLESS).split())
         lines.append(f"{line} [{number}]")
     ended: Ending = "partial" if lines else "failed"
+    withheld = Withheld.of(state.notes)
     finding = state.task.failed(ended, reason).model_copy(
         update={
             "text": "\n".join(lines),
             "sources": tuple(state.numbered),
             "actions": tuple(state.actions),
             "failures": (*state.failures, reason),
-            "withheld": count_withheld(state.notes),
-            "left_out": left_out_of(state.notes),
+            "withheld": withheld.results,
+            "left_out": withheld.titles,
             "seconds": seconds,
         }
     )
@@ -127,7 +126,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     sources = {number: state.sources[state.numbered[number - 1]] for number in known}
     text = source_footnotes(unwrapped(reply.message.text.strip()), sources)
     text = without_loop(plain_prose(text, known))
-    was_cut = finish_of(reply.message).was_cut_off
+    was_cut = Finish.of(reply.message).was_cut_off
     fault = _CUT_OFF if was_cut else ""
     is_by_small_model = is_small("researcher", context)
     if known and not was_cut and not cited_numbers(text, known):
@@ -150,6 +149,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     shown = [state.sources[key] for key in cited]
     turn.emit(*ResearcherPackets(turn.tab).finding_end(shown))
+    withheld = Withheld.of([*state.notes, *reply.reduced])
     return Finding(
         **state.task.assignment,
         text=text,
@@ -159,8 +159,8 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
         missing=state.missing or declared,
         contradictions=state.contradictions or disputed,
         failures=tuple(state.failures),
-        withheld=count_withheld(state.notes) + len(reply.refused),
-        left_out=left_out_of([*state.notes, *reply.reduced]),
+        withheld=withheld.results + len(reply.refused),
+        left_out=withheld.titles,
         seconds=turn.seconds,
         actions=tuple(state.actions),
     )

@@ -28,7 +28,7 @@ from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.request import Facts
 from deep_research.core.records.report import Report
 from deep_research.core.records.sources import Dispute
-from deep_research.core.writing.language import named_language
+from deep_research.core.writing.language import Language
 
 ENGLISH = labels("en")
 SOURCE = source_at("file:///a.md", address="docs:a.md", kind="document", content_hash="c", number=1)
@@ -202,7 +202,7 @@ def test_a_short_quote_is_linked_in_full(quote: str) -> None:
 
 def refusal(question: str, code: str = "en") -> str:
     """The extractive writer's text for a question on which nothing was found."""
-    facts = Facts(request=question, language=named_language(code).name)
+    facts = Facts(request=question, language=Language.named(code).name)
     return str(
         ExtractiveChatModel(role="writer").invoke([HumanMessage(question)], facts=facts).text
     )

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.evidence.citations.markers import marker_numbers
-from deep_research.core.evidence.exclusion import without_sources
+from deep_research.core.evidence.exclusion import ExcludedSources
 from deep_research.core.records.research import Finding
 from deep_research.core.records.sources import Source
 from deep_research.state import ResearchState
@@ -33,7 +33,7 @@ def remaining(text: str, *excluded: int) -> str:
         numbered=text,
     )
     state = ResearchState(sources=sources, findings={"f": finding})
-    kept = without_sources(state, [KEYS[number] for number in excluded])
+    kept = ExcludedSources([KEYS[number] for number in excluded]).taken_out_of_state(state)
     return kept.findings["f"].numbered or ""
 
 

@@ -16,7 +16,7 @@ from kit.runs import CLEAR, QUESTION, REPORT, lab, research, written
 from deep_research.core.errors import UnknownSetting
 from deep_research.core.evidence.text.language import COMMON, OTHERS, detect_language
 from deep_research.core.records.research import Run
-from deep_research.core.writing.language import named_language
+from deep_research.core.writing.language import Language
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +88,7 @@ def test_any_text_has_one_language_or_none(text: str) -> None:
     ],
 )
 def test_a_language_is_known_by_name_or_code(words: str, name: str, code: str) -> None:
-    assert named_language(words) == (name, code)
+    assert Language.named(words) == (name, code)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_language_is_known_by_name_or_code(words: str, name: str, code: str) -
 )
 def test_an_unknown_language_is_refused_with_ways_to_name_a_language(words: str) -> None:
     with pytest.raises(UnknownSetting) as refused:
-        named_language(words)
+        Language.named(words)
     message = str(refused.value)
     assert (
         message.startswith(f"{words!r} is not a known language (setting language)")
@@ -111,13 +111,13 @@ def test_an_unknown_language_is_refused_with_ways_to_name_a_language(words: str)
     )
 )
 def test_several_words_that_name_no_language_are_kept_as_they_are(words: str) -> None:
-    name = named_language(words).name
-    assert name == " ".join(words.split()) or named_language(name).name == name != ""
+    name = Language.named(words).name
+    assert name == " ".join(words.split()) or Language.named(name).name == name != ""
 
 
 @pytest.mark.parametrize("code", f"{COMMON} {OTHERS}".split())
 def test_every_detectable_language_has_a_name_with_that_code(code: str) -> None:
-    assert named_language(code).code == code
+    assert Language.named(code).code == code
 
 
 def of(run: Run | None) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from deep_research.core.evidence.text.sentences import sentences_of
 from deep_research.core.records.plan import Learning
 from deep_research.core.records.research import Finding
 from deep_research.core.records.sources import Source
-from deep_research.core.writing.basis import thoughts
+from deep_research.nodes.frame_report import thoughts
 
 TASK = "Who built the light?"
 SOURCES = ("https://a.example/", "https://b.example/", "file:///c.md")

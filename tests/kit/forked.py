@@ -176,11 +176,11 @@ def _load_for_runs() -> None:
     from deep_research.app.embed import compile_graph
     from deep_research.core.evidence.text.language import detect_language
     from deep_research.core.evidence.text.words import sought_words
-    from deep_research.core.writing.language import named_language
+    from deep_research.core.writing.language import Language
 
     compile_graph("orchestrated")
     compile_graph("planned")
-    named_language("de")
+    Language.named("de")
     detect_language("Wann wurde der Leuchtturm von Skerry angezündet?")
     sought_words("When was the Skerry Light lit?")
 

@@ -36,7 +36,7 @@ from deep_research.core.dialogue.transcripts import CHARACTERS_PER_TOKEN
 from deep_research.core.evidence.text.numbers import plain_figures
 from deep_research.core.writing._judging import JudgeUnits
 from deep_research.core.writing.examination import RewriteSentences
-from deep_research.core.writing.forms import Form, form_name, form_schema
+from deep_research.core.writing.forms import Form, form_schema
 from deep_research.nodes._control import GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from deep_research.nodes.cross_check import RecordContradictions
 from deep_research.nodes.digest import UpdatePlan
@@ -535,5 +535,5 @@ _HANDED_IN: tuple[type[Form], ...] = (
     *(MakePlan, RecordSummary, RecordRound, UpdateStep, UpdatePlan),
     *(RecordAnalysis, RecordContradictions, JudgeUnits, RewriteSentences),
 )
-FORM_CLASSES: dict[str, type[Form]] = {form_name(form): form for form in _HANDED_IN}
+FORM_CLASSES: dict[str, type[Form]] = {form.tool_name(): form for form in _HANDED_IN}
 SCHEMAS = {form: form_schema(form) for form in _HANDED_IN}

@@ -23,7 +23,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from pydantic import create_model
 
-from deep_research.core.dialogue.transcripts import estimated_tokens, finish_of
+from deep_research.core.dialogue.transcripts import Finish, estimated_tokens
 from deep_research.core.errors import ContentRefused, PromptTooLong
 from deep_research.core.events.call import CallEvents
 from deep_research.core.events.log import Emitter
@@ -193,7 +193,7 @@ async def test_an_endless_answer_is_cut_at_a_multiple_of_its_limit_and_logged(
         + "".join(str(call["args"]) for call in message.invalid_tool_calls)
     )
     assert 0.9 * MOST_CHARACTERS_PER_TOKEN * LIMIT < len(said) <= MOST_CHARACTERS_PER_TOKEN * LIMIT
-    assert finish_of(message).was_cut_off
+    assert Finish.of(message).was_cut_off
     assert not message.tool_calls
     assert (
         "An answer of the writer's model was cut at 1600 characters: it exceeds its limit"

@@ -16,7 +16,7 @@ from deep_research.core.dialogue.conversation import clean_nested
 from deep_research.core.dialogue.transcripts import Calls
 from deep_research.core.models._reply import read_reply
 from deep_research.core.models._rungs import RungName, prepare
-from deep_research.core.writing.forms import Form, form_name
+from deep_research.core.writing.forms import Form
 from deep_research.nodes.clarify import GENERATE_PLAN_SCHEMA
 from deep_research.nodes.plan_steps import MakePlan
 from deep_research.nodes.step.analyze import RecordAnalysis
@@ -158,7 +158,7 @@ def test_the_example_of_a_call_can_be_parsed(name: RungName, form: type[Form]) -
     instructions = prepare(name, CONVERSATION[:2], [SCHEMAS[form]], "any").messages[0].text
     [example] = [line for line in instructions.splitlines() if line[0:1] in ("{", "<")]
     [(tool, arguments)] = called(read(example, [SCHEMAS[form]]))
-    assert tool == form_name(form)
+    assert tool == form.tool_name()
     assert form.model_validate(arguments).model_dump(exclude_unset=True) == arguments
 
 

@@ -9,7 +9,8 @@ from kit.openai_server import Received, Reply, fail
 from kit.wire import Wires
 from langchain_core.messages import ToolMessage
 
-from deep_research.core.dialogue.passages import left_out_of, passages_in, without_passage
+from deep_research.core.models._passages import ShownPassage
+from deep_research.core.models.ask import Withheld
 from deep_research.prompts import fence
 
 POISON = "zzpoison"
@@ -53,16 +54,16 @@ async def test_only_the_refused_document_is_left_out_and_named(
 )  # fmt: skip
 def test_each_passage_of_a_result_can_be_left_out(text: str, titles: list[str], kept: str) -> None:
     whole = ToolMessage(fence(text), tool_call_id="c")
-    passages = passages_in(whole)
-    assert len(passages) == 2 and left_out_of([whole]) == ()
-    rest = without_passage(whole, 1)
-    assert left_out_of([rest]) == (titles[1],)
+    passages = ShownPassage.all_in(whole)
+    assert len(passages) == 2 and Withheld.of([whole]).titles == ()
+    rest = passages[1].taken_out(whole)
+    assert Withheld.of([rest]).titles == (titles[1],)
     assert kept in rest.text and "It burned." not in rest.text
     assert rest.text.splitlines()[0] == whole.text.splitlines()[0]
     assert rest.text.splitlines()[-1] == whole.text.splitlines()[-1]
-    assert [passage.position for passage in passages_in(rest)] == [0]
+    assert [passage.position for passage in ShownPassage.all_in(rest)] == [0]
 
 
 @pytest.mark.parametrize("text", ["Noted.", "{broken", '["a"]', '{"results": 3}', "It burned {1}."])
 def test_a_result_without_a_list_of_passages_has_none(text: str) -> None:
-    assert passages_in(ToolMessage(text, tool_call_id="c")) == []
+    assert ShownPassage.all_in(ToolMessage(text, tool_call_id="c")) == []

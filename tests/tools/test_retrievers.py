@@ -18,7 +18,8 @@ from deep_research.core.errors import UnknownSetting
 from deep_research.core.records.sources import merge_sources
 from deep_research.core.settings.context import Context
 from deep_research.core.writing._judging import Evidence
-from deep_research.core.writing.basis import source_texts
+from deep_research.core.writing.basis import ReportBasis
+from deep_research.state import ResearchState
 from deep_research.tools._passed import records_of
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools
@@ -110,7 +111,7 @@ async def test_parts_of_a_document_are_one_source_and_each_is_evidence() -> None
     for outcome in (later, light, tower):
         sources = merge_sources(sources, outcome.sources)
     [key] = sources
-    texts = await source_texts(sources, [key], tool_context.pages)
+    texts = await ReportBasis(ResearchState(sources=sources)).texts(tool_context.pages, [key])
     [shown] = Evidence(texts, sources, {}).known([key]).values()
     assert all(any(words in text.text for text in shown.texts) for words in (LIT, TALL))
 

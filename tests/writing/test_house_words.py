@@ -19,9 +19,8 @@ from deep_research.app.exports._page import report_page
 from deep_research.app.exports._word import report_docx
 from deep_research.app.exports.finished import Finished
 from deep_research.core.evidence.citations.labels import all_labels, labels
-from deep_research.core.evidence.citations.rendering import house_block
 from deep_research.core.records.report import Draft
-from deep_research.core.writing.report import with_house_words
+from deep_research.core.writing.report import house_block, with_house_words
 from deep_research.state import ResearchState
 
 ABOVE = "For members only."

@@ -7,8 +7,8 @@ Public modules:
 - `footnotes`: turns footnotes that name a source into citations, and finds the others.
 - `rendering`: cleans a draft, and writes the final document: text, marks, source list, notes.
 - `sanitizing`: removes active markup.
-- `foreign`: reads a report written by another program, with all citations as ours.
-- `house_words`: finds the publisher's own words at the head and foot of a report.
+- `foreign`: reads a report written by another program, with all citations as ours, and divides off
+  its publisher's own words.
 - `labels`: the fixed words of a report in each language (`labels.toml`).
 
 Start with `markers`. Private: `_draft` turns a draft's citations into ours.

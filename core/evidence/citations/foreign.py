@@ -26,6 +26,7 @@ from ._foreign_markers import (
     works_in,
     year_in,
 )
+from ._house_words import HouseWords, is_our_document, split_house_words
 from ._known_sources import KnownSources, NotUnderstood, is_key, is_number
 from ._short_forms import CONNECTORS, ShortForm, names_with_page, short_forms
 from ._source_lists import (
@@ -99,9 +100,21 @@ class ForeignReport(NamedTuple):
     """The sources of its list and of its citations, by number."""
     not_understood: Sequence[NotUnderstood] = ()
     """What looks like a citation but is not understood, each once, in order."""
+    is_ours: bool = False
+    """Whether this program wrote it: it ends with a list of sources and notes as ours do."""
+
+    def divided(self) -> HouseWords:
+        """Divide the text into what its publisher or this program wrote above and below it, and the
+        rest."""
+        return split_house_words(self.text, is_ours=self.is_ours)
 
 
 def read_foreign(markdown: str, suffixes: Collection[str]) -> ForeignReport:
+    """Return a Markdown report with all its citations as `[n]`; see `_read`."""
+    return _read(markdown, suffixes)._replace(is_ours=is_our_document(markdown))
+
+
+def _read(markdown: str, suffixes: Collection[str]) -> ForeignReport:
     """Return a Markdown report with all its citations as `[n]`.
 
     A citation is a number, letter, key, or authors with a year that an entry of a source list

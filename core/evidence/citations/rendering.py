@@ -193,6 +193,11 @@ def plain_line(text: str) -> str:
     return _escaped(in_one_line(text))
 
 
+def words_of_line(line: str) -> str:
+    """Return the text of a line by `plain_line`."""
+    return _ESCAPED.sub(r"\1", line).replace("`@`", "@")
+
+
 def _escaped(text: str) -> str:
     """Return the text with all Markdown characters escaped."""
 
@@ -363,25 +368,6 @@ def write_document(
     return "\n\n".join(filter(None, blocks))
 
 
-def house_block(words: str, labels: Labels) -> str:
-    """Return the publisher's own words, plain text, as a Markdown quotation that says whose they
-    are; empty if there are none."""
-    lines = list[str]()
-    for line in words.strip().splitlines():
-        lines.append(f"> {plain_line(line)}".rstrip())
-    if not lines:
-        return ""
-    first = lines[0].removeprefix("> ")
-    return "\n".join([f"> **{labels.house_words}:** {first}", *lines[1:]])
-
-
-def house_text(block: str, labels: Labels) -> str:
-    """Return the plain text of a quotation by `house_block`."""
-    lines = [line.removeprefix(">").strip() for line in block.splitlines()]
-    text = "\n".join(lines).removeprefix(f"**{labels.house_words}:**").strip()
-    return _ESCAPED.sub(r"\1", text).replace("`@`", "@")
-
-
 def comparison_table(
     disputes: Sequence[Dispute],
     labels: Labels,
@@ -419,12 +405,6 @@ def _row(cells: Iterable[str]) -> str:
 def title_line(title: str) -> str:
     """Return the title as a first-level heading; empty if there is no title."""
     return f"# {plain_line(title)}" if title else ""
-
-
-def title_words(line: str) -> str:
-    """Return the title in a first-level heading by `title_line`."""
-    words = line.removeprefix("# ").strip().replace("`@`", "@")
-    return _ESCAPED.sub(r"\1", words)
 
 
 def warning_above(

@@ -9,6 +9,7 @@ from typing import Literal
 from ....state import ResearchState
 from ...records.plan import FINAL_CHECK, Element, Learning, Observation, ObservationKind
 from ...records.report import Report
+from ...records.research import Run
 from ...records.sources import Dispute, DisputeSubject, Source
 from ..text.sentences import sentences_of
 from ..text.similarity import components, distinct, grouped, is_same_statement, normalised
@@ -60,6 +61,20 @@ class ResearchMemory:
                 for observation in group:
                     closed.append(observation.model_copy(update=update))
         return closed
+
+    def leaving_open(self, missing: Iterable[str], run: Run, round: int) -> list[Observation]:
+        """Return the observations that make `missing` the only open gaps of the question `run`."""
+        opened = [gap_of(text, run.id, round, "", about=run.question) for text in missing]
+        kept = set(map(_identity, opened))
+        closed = list[Observation]()
+        for gap in self.open_gaps():
+            if _identity(gap) in kept:
+                continue
+            for observation in self.closing(gap, round, "", 0):
+                # Another wording of the gap may be among those that stay open.
+                if _identity(observation) not in kept:
+                    closed.append(observation)
+        return [*opened, *closed]
 
     def elements_for(
         self, task: str, reasonings: Iterable[tuple[str, str]], most: int
@@ -238,24 +253,6 @@ def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) ->
     return Observation(
         kind="gap", text=text, question_id=question_id, round=round, step=step, score=score
     )
-
-
-def declare_missing(missing: Iterable[str], state: ResearchState) -> list[Observation]:
-    """Return the observations that make `missing` the only open gaps of the current question."""
-    run = state.run
-    cycle = state.progress.cycle
-    memory = ResearchMemory(state.own_observations)
-    opened = [gap_of(text, run.id, cycle, "", about=run.question) for text in missing]
-    kept = set(map(_identity, opened))
-    closed = list[Observation]()
-    for gap in memory.open_gaps():
-        if _identity(gap) in kept:
-            continue
-        for observation in memory.closing(gap, cycle, "", 0):
-            # Another wording of the gap may be among those that stay open.
-            if _identity(observation) not in kept:
-                closed.append(observation)
-    return [*opened, *closed]
 
 
 def relevance(text: str, task: str) -> float:

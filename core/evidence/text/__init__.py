@@ -7,7 +7,6 @@ Public modules:
 - `numbers`: reads numbers however they are written, with sign, scale and unit.
 - `sentences`: splits Markdown into sections, paragraphs and sentences with their citations.
 - `similarity`: finds near-duplicates and endless repetition, and groups lists.
-- `differences`: what differs between two texts, by block and by word.
 - `language`: detects offline in which language a text is written.
 
 Start with `words`.

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from .forms import Form
+from ..core.writing.forms import Form
 
 TABLE_EDITS = frozenset({"set_cell", "insert_column", "delete_column", "insert_row", "delete_row"})
 """Kinds of edits that change a table."""

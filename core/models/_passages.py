@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 
 _LEFT_OUT = "Left out: the provider of the model refuses to have this text read."
 _SOURCE = re.compile(r"^Source \[(?P<number>\d+)\]:\n\n", re.MULTILINE)
@@ -26,47 +25,41 @@ class ShownPassage(NamedTuple):
     characters: int
     """Length of its text."""
 
+    @classmethod
+    def all_in(cls, message: ToolMessage) -> list[ShownPassage]:
+        """Return the passages in a tool result, without those that were left out; empty if it is
+        not a list of results."""
+        passages: list[ShownPassage] = []
+        for position, (_, text) in enumerate(_titles_and_texts(message, {})):
+            if text and text != _LEFT_OUT:
+                passages.append(cls(message.tool_call_id, position, len(text)))
+        return passages
 
-def passages_in(message: ToolMessage) -> list[ShownPassage]:
-    """Return the passages in a tool result, without those that were left out; empty if it is not a
-    list of results."""
-    passages: list[ShownPassage] = []
-    for position, (_, text) in enumerate(_titles_and_texts(message, {})):
-        if text and text != _LEFT_OUT:
-            passages.append(ShownPassage(message.tool_call_id, position, len(text)))
-    return passages
+    def taken_out(self, message: ToolMessage) -> ToolMessage:
+        """Return its tool result with a notice in place of its text."""
+        text = str(message.text)
+        content = _content(message)
+        if content:
+            result = _results(content)[self.position]
+            result["text"] = _LEFT_OUT
+            result.pop("links", None)
+            before, after = text[: text.index("{")], text[text.rindex("}") + 1 :]
+            changed = f"{before}{json.dumps(content, ensure_ascii=False)}{after}"
+        else:
+            start, end = _spans(text)[self.position]
+            changed = f"{text[:start]}{_LEFT_OUT}{text[end:]}"
+        return message.model_copy(update={"content": changed})
 
 
-def without_passage(message: ToolMessage, position: int) -> ToolMessage:
-    """Return a tool result with a notice in place of the text of one passage."""
-    text = str(message.text)
-    content = _content(message)
-    if content:
-        result = _results(content)[position]
-        result["text"] = _LEFT_OUT
-        result.pop("links", None)
-        before, after = text[: text.index("{")], text[text.rindex("}") + 1 :]
-        changed = f"{before}{json.dumps(content, ensure_ascii=False)}{after}"
-    else:
-        start, end = _spans(text)[position]
-        changed = f"{text[:start]}{_LEFT_OUT}{text[end:]}"
-    return message.model_copy(update={"content": changed})
-
-
-def left_out_of(
-    messages: Iterable[AnyMessage], titles_by_number: Mapping[int, str] = MappingProxyType({})
-) -> tuple[str, ...]:
-    """Return the titles of the documents and pages whose text was left out of tool results.
+def titles_left_out(message: ToolMessage, titles_by_number: Mapping[int, str]) -> list[str]:
+    """Return the titles of the passages whose text was left out of a tool result.
 
     `titles_by_number`: those of the sources, which the results of a quick run do not contain.
     """
-    titles = dict[str, None]()
-    for message in messages:
-        if isinstance(message, ToolMessage) and _LEFT_OUT in message.text:
-            for title, text in _titles_and_texts(message, titles_by_number):
-                if text == _LEFT_OUT:
-                    titles[title] = None
-    return tuple(titles)
+    if _LEFT_OUT not in message.text:
+        return []
+    shown = _titles_and_texts(message, titles_by_number)
+    return [title for title, text in shown if text == _LEFT_OUT]
 
 
 def _titles_and_texts(

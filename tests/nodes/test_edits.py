@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from deep_research.core.evidence.citations.markers import settle_fences
 from deep_research.core.writing.blocks import Table, changed_blocks, report_blocks
-from deep_research.core.writing.edits import apply_edits, losses
-from deep_research.core.writing.report_edit import TABLE_EDITS, ReportEdit
+from deep_research.nodes._edits import apply_edits, losses
+from deep_research.nodes._report_edit import TABLE_EDITS, ReportEdit
 
 TABLE = "| Light | Lit | Metres |\n|:--|---|--:|\n| Skerry |  1844 [1] | 38 [2] |\n| Anlow | 1901 [3] | 5 |"
 REPORT = f"""\

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..evidence.citations.markers import marker_numbers, replace_markers
-from ..evidence.text.words import tokens
-from .blocks import UNESCAPED_BAR, Table, TableRow
-from .report_edit import ReportEdit
+from ..core.evidence.citations.markers import marker_numbers, replace_markers
+from ..core.evidence.text.words import tokens
+from ..core.writing.blocks import Table, TableRow
+from ._report_edit import ReportEdit
 
 _NEW_RULE = " --- "
 
@@ -136,14 +136,14 @@ def _applied(table: Table, edits: Sequence[ReportEdit]) -> str:
         for edit in edits:
             if edit.kind == "set_cell" and edit.row == number:
                 cells += [" "] * (edit.column - len(cells))
-                cells[edit.column - 1] = _cell(edit.text)
+                cells[edit.column - 1] = TableRow.cell(edit.text)
         row = row._replace(cells=tuple(cells))
         if not is_resized:
             return row.text
-        return line_of(row, [_cell(edit.cells[number]) for edit in new_columns])
+        return line_of(row, [TableRow.cell(edit.cells[number]) for edit in new_columns])
 
     def new_line(edit: ReportEdit) -> str:
-        row = TableRow("|", tuple(map(_cell, edit.cells)), "|")
+        row = TableRow("|", tuple(map(TableRow.cell, edit.cells)), "|")
         if len(edit.cells) == columns:
             return line_of(row, [" "] * len(new_columns))
         # It has a cell for each column that the table will have.
@@ -157,9 +157,3 @@ def _applied(table: Table, edits: Sequence[ReportEdit]) -> str:
             if edit.row == number:
                 lines.append(new_line(edit))
     return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    """Return a text as a cell, with its bars escaped."""
-    escaped = UNESCAPED_BAR.sub(r"\\|", text.strip())
-    return f" {escaped} "

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..evidence.citations.markers import code_lines, marker_numbers, replace_markers
-from ..evidence.citations.rendering import without_marks
-from ..evidence.text.numbers import numbers_in
-from ..evidence.text.sentences import sentences_of
-from ..evidence.text.words import names, stems, tokens
+from ..core.evidence.citations.markers import code_lines, marker_numbers, replace_markers
+from ..core.evidence.citations.rendering import without_marks
+from ..core.evidence.text.numbers import numbers_in
+from ..core.evidence.text.sentences import sentences_of
+from ..core.evidence.text.words import names, stems, tokens
+from ..core.writing.blocks import ReportBlock, Table, TableRow, report_blocks
+from ._report_edit import TABLE_EDITS, ReportEdit
 from ._table_edits import edit_table
-from .blocks import ReportBlock, Table, TableRow, report_blocks
-from .report_edit import TABLE_EDITS, ReportEdit
 
 _RANKS = {"replace": 0, "delete": 1, "insert_after": 3, "move_after": 4}
 """The order in which edits are taken, so that it does not matter in which they were given."""

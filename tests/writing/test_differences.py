@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.text.differences import BlockDifference, text_differences
+from deep_research.core.writing._differences import BlockDifference, text_differences
 
 REPORT = """# The light
 
