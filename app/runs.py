@@ -45,14 +45,13 @@ from ..core.store.database import Database, open_database
 from ..core.store.location import SETTINGS_NOTE, RunsLocation, thread_id
 from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import ReportBasis
-from ..core.writing.language import Language
-from ..core.writing.outline import Outline
 from ..core.writing.report import reader_of
 from ..core.writing.versions import (
     Differences,
     ThreadVersions,
     document_of,
 )
+from ..core.writing.write import check_writing
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
@@ -358,8 +357,7 @@ class RunBook(NamedTuple):
                 await asyncio.to_thread(Library(context).check_documents)
             await load_models(context)
             notices = [*check_models(ROLES, context)]
-            notices += await asyncio.to_thread(Language.check, context.language)
-            notices += await asyncio.to_thread(Outline.check, context)
+            notices += await asyncio.to_thread(check_writing, context)
             notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)
             view.begin(notices)

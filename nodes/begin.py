@@ -47,9 +47,9 @@ from ..core.store.pages import AttachedFiles, Pages
 from ..core.writing.language import (
     Language,
 )
-from ..core.writing.outline import Outline
 from ..core.writing.report import draft_of
 from ..core.writing.versions import ThreadVersions
+from ..core.writing.write import check_writing
 from ..state import ResearchState, StateUpdate, channels_reset
 from ..tools.offer import check_tools, load_tools, note_user, search_scope
 from ..tools.run_engines import choose_engines
@@ -186,8 +186,7 @@ async def _start(
     if entry == "edit" and not _needs_no_model(state):
         check_editor(context)
     warnings = list(check_models(ROLES, context))
-    warnings += await asyncio.to_thread(Language.check, context.language)
-    warnings += await asyncio.to_thread(Outline.check, context)
+    warnings += await asyncio.to_thread(check_writing, context)
     base = state.editable_report
     if entry == "edit" and base:
         language = await Language.of_report(base.text, state.run)

@@ -96,7 +96,8 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
 
 def _lengths(turn: Turn, draft: Draft) -> str:
     """Return the number of words of each section as fenced text; empty without an outline."""
-    lengths = turn.outline.section_lengths(draft.text) if turn.outline else []
+    outline = turn.basis.outline(turn.context)
+    lengths = outline.section_lengths(draft.text) if outline else []
     return fence("\n".join(lengths)) if lengths else ""
 
 

@@ -37,7 +37,6 @@ from ..core.settings.context import Context, Role, Watch
 from ..core.store.pages import Pages
 from ..core.writing.basis import ReportBasis
 from ..core.writing.forms import Filler
-from ..core.writing.outline import Outline
 from ..core.writing.report import Delivery
 from ..prompts import render_prompt
 from ..state import ResearcherState, ResearchState, StateUpdate
@@ -154,11 +153,6 @@ class Turn(NodeTurn[CallEvents]):
     def delivery(self) -> Delivery:
         """Delivers the draft or report of the state."""
         return Delivery(self.state, self.context, self.pages)
-
-    @property
-    def outline(self) -> Outline | None:
-        """The outline that the report follows; None if there is none."""
-        return Outline.used(self.state.run, self.context)
 
     @property
     def conversation(self) -> list[AnyMessage]:

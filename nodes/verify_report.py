@@ -78,8 +78,9 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     notices += asked_notes(asked)
     has_gaps = draft.has_gaps or bool(draft.open_grades)
     has_gaps |= bool(await asyncio.to_thread(ReportNotes(turn.state).parts_left_out, cited))
-    if turn.outline:
-        deviations = tuple(await asyncio.to_thread(turn.outline.deviations, text))
+    outline = turn.basis.outline(turn.context)
+    if outline:
+        deviations = tuple(await asyncio.to_thread(outline.deviations, text))
         report = report.model_copy(update={"outline_deviations": deviations})
         has_gaps |= bool(deviations)
     status = "completed_with_gaps" if has_gaps else "completed"
@@ -123,8 +124,9 @@ def _citable(draft: Draft, turn: Turn) -> list[str]:
 def _texts_of_user(turn: Turn) -> list[str]:
     """Return what the user has written: messages, and the outline of the report."""
     texts = Conversation(turn.state.messages).texts_of_user
-    if turn.outline:
-        texts = [*texts, turn.outline.text]
+    outline = turn.basis.outline(turn.context)
+    if outline:
+        texts = [*texts, outline.text]
     return texts
 
 

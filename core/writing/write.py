@@ -34,9 +34,10 @@ from ..settings.context import Context, Role
 from ..store.pages import Pages
 from ._continuation import Continuation, join_continuation
 from ._fact_lists import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
+from ._outline import Outline
 from .basis import ReportBasis
+from .language import Language
 from .notes import WITHHELD_REASON
-from .outline import Outline
 from .report import ReportEvents
 
 _CUT_OFF = "the report was cut off at the output limit (report_tokens)"
@@ -51,6 +52,11 @@ _LEAST_KEPT = 0.75
 """Share of its words that a text has to keep when its headings are changed."""
 _LAST_CHARACTERS = 60
 """Number of characters from the end of a text to repeat to the model that continues it."""
+
+
+def check_writing(context: Context) -> tuple[str, ...]:
+    """Return notices on the settings `language` and `outline`; raises `UnknownSetting`."""
+    return (*Language.check(context.language), *Outline.check(context))
 
 
 class MakeRequest(Protocol):
@@ -106,12 +112,10 @@ class TextWriter:
         events: ReportEvents,
         make_request: MakeRequest,
         passages: str,
-        outline: Outline | None,
     ) -> None:
         """`make_request` adds the facts of the run to a request.
 
-        `passages` is fenced text with the passages behind the findings, or empty. `outline` has the
-        sections of the report; None if the writer chooses them.
+        `passages` is fenced text with the passages behind the findings, or empty.
         """
         self._basis = basis
         self._state = basis.state
@@ -119,7 +123,7 @@ class TextWriter:
         self._events = events
         self._make_request = make_request
         self._passages = passages
-        self._outline = outline
+        self._outline = basis.outline(context)
         self._is_quick = self._state.run.is_quick
         self._facts: dict[str, list[str]] = {}
         if is_small("writer", self._context) and not self._is_quick:
