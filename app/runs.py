@@ -45,13 +45,13 @@ from ..core.store.database import Database, open_database
 from ..core.store.location import SETTINGS_NOTE, RunsLocation, thread_id
 from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import ReportBasis
+from ..core.writing.language import check_writing
 from ..core.writing.report import reader_of
 from ..core.writing.versions import (
     Differences,
     ThreadVersions,
     document_of,
 )
-from ..core.writing.write import check_writing
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE

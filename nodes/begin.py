@@ -44,12 +44,9 @@ from ..core.records.sources import Attached
 from ..core.settings.context import ROLES, Context
 from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
-from ..core.writing.language import (
-    Language,
-)
+from ..core.writing.language import Language, check_writing
 from ..core.writing.report import draft_of
 from ..core.writing.versions import ThreadVersions
-from ..core.writing.write import check_writing
 from ..state import ResearchState, StateUpdate, channels_reset
 from ..tools.offer import check_tools, load_tools, note_user, search_scope
 from ..tools.run_engines import choose_engines

@@ -36,7 +36,6 @@ from ._continuation import Continuation, join_continuation
 from ._fact_lists import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
 from ._outline import Outline
 from .basis import ReportBasis
-from .language import Language
 from .notes import WITHHELD_REASON
 from .report import ReportEvents
 
@@ -52,11 +51,6 @@ _LEAST_KEPT = 0.75
 """Share of its words that a text has to keep when its headings are changed."""
 _LAST_CHARACTERS = 60
 """Number of characters from the end of a text to repeat to the model that continues it."""
-
-
-def check_writing(context: Context) -> tuple[str, ...]:
-    """Return notices on the settings `language` and `outline`; raises `UnknownSetting`."""
-    return (*Language.check(context.language), *Outline.check(context))
 
 
 class MakeRequest(Protocol):
