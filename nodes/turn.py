@@ -41,11 +41,9 @@ from ..core.writing.report import Delivery
 from ..prompts import render_prompt
 from ..state import ResearcherState, ResearchState, StateUpdate
 from ..tools.offer import (
-    DECISION_TOKENS,
     DOCUMENTS_CALL,
+    ToolOffer,
     note_user,
-    offered_tools,
-    researcher_tools,
 )
 from ..tools.results import shortener, shrunk
 from ..tools.tool import Meter, Outcome, ToolContext
@@ -62,6 +60,8 @@ _LINES = {"activity": "text", "research_agent_start": "research_task", "step_sta
 line."""
 _TIME_OVER = "its time was over (researcher_seconds_hard)"
 """Reason of a researcher that was stopped, worded for the reader."""
+DECISION_TOKENS = 1024
+"""Maximum output tokens of one decision of the orchestrator or a researcher."""
 OPENING = "Read the user's documents."
 Events = TypeVar("Events", bound=CallEvents)
 MakeEvents = Callable[[Emitter, Placement], Events]
@@ -98,7 +98,7 @@ class NodeTurn(Generic[Events]):
         """Names of the built-in tools for researchers and steps, which do not search documents that
         they read whole.
         """
-        return list(offered_tools(self.context, has_read_all=self.scope.reads_all))
+        return list(ToolOffer(self.context).built_in(has_read_all=self.scope.reads_all))
 
     def emit(self, *packets: Packet) -> None:
         """Emit packets.
@@ -164,7 +164,7 @@ class Turn(NodeTurn[CallEvents]):
         """Names of the built-in tools that the settings offer, whether or not documents are read
         whole.
         """
-        return list(offered_tools(self.context))
+        return list(ToolOffer(self.context).built_in())
 
     @property
     def limit(self) -> str:
@@ -393,7 +393,7 @@ class ResearcherTurn(BranchTurn[Events]):
         """Schemas of the researcher's tools by name: the built-in ones and those of the
         settings.
         """
-        return researcher_tools(self.context, has_read_all=self.scope.reads_all)
+        return ToolOffer(self.context).schemas(has_read_all=self.scope.reads_all)
 
     async def notes(self) -> list[AnyMessage]:
         """Return the researcher's messages so far, with the texts of results filled in."""

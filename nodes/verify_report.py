@@ -9,7 +9,10 @@ from ..core.dialogue.conversation import Conversation
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import title_line, without_marks
 from ..core.library.earlier import EarlierPages
-from ..core.models.resolve import is_extractive, model_names
+from ..core.models.resolve import (
+    RoleModels,
+    is_extractive,
+)
 from ..core.records import tool_names
 from ..core.records.report import Draft
 from ..core.writing.examination import Examination
@@ -100,7 +103,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     delivery = turn.delivery
     turn.emit(*delivery.end_packets(was_checked=was_checked))
     if run.entry != "edit":
-        finished = FinishedRuns.like(turn.pages, turn.state.run, model_names(context))
+        finished = FinishedRuns.like(turn.pages, turn.state.run, RoleModels(context).names())
         await finished.record(turn.state)
     await EarlierPages(turn.pages, context).record(state.sources.values())
     messages = await asyncio.to_thread(delivery.report_messages)

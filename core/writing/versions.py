@@ -11,9 +11,10 @@ import uuid
 from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
+from urllib.parse import quote
 
 from ...state import ResearchState, StateUpdate, channels_reset
-from ..dialogue.conversation import REPLACES, marked, safe_text, title_or_question
+from ..dialogue.conversation import marked, safe_text, title_or_question
 from ..errors import StateUnreadable, UserMistake
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, title_line, write_document
@@ -31,8 +32,18 @@ class UnknownVersion(UserMistake):
     """The thread has no version with this number, or its text is not stored."""
 
 
-def document_of(finished: FinishedReport, reader: str | None = None) -> str:
-    """Return a finished report as a Markdown document; `reader` as in `links_of`."""
+def reader_of(server_address: str | None, thread: str) -> str | None:
+    """Return the URL prefix under which a server (setting `server_address`) shows the documents of
+    a thread; None or empty as in `links_of`."""
+    if not server_address:
+        return server_address
+    return f"{server_address.rstrip('/')}/#/run/{quote(thread, safe='')}/source/"
+
+
+def document_of(
+    finished: FinishedReport, server_address: str | None = None, thread: str = ""
+) -> str:
+    """Return a finished report as a Markdown document; links to documents as in `reader_of`."""
     return write_document(
         finished.report,
         finished.cited,
@@ -41,7 +52,7 @@ def document_of(finished: FinishedReport, reader: str | None = None) -> str:
         finished.was_researched,
         finished.contradictions,
         {source.key: source for source in finished.sources},
-        reader,
+        reader_of(server_address, thread),
         finished.title,
         finished.left_out,
     )
@@ -184,13 +195,18 @@ class ThreadVersions:
         return versions
 
     def reverted(
-        self, version: Version, finished: FinishedReport, now: datetime, reader: str | None
+        self,
+        version: Version,
+        finished: FinishedReport,
+        now: datetime,
+        server_address: str | None,
+        thread: str,
     ) -> tuple[Version, StateUpdate]:
         """Return the new version that puts the report of an earlier one back, and the update of the
         state.
 
         It ends a question of its own, so that all that is found under the id of a question finds
-        the right report. `reader` as in `links_of`.
+        the right report. Links to documents as in `reader_of`.
         """
         latest = self.latest
         assert latest
@@ -219,7 +235,9 @@ class ThreadVersions:
         update["run"] = run
         update["report"] = report
         update["versions"] = {new.name: new}
-        update["messages"] = [marked(document_of(finished, reader), "report", **{REPLACES: True})]
+        update["messages"] = [
+            marked(document_of(finished, server_address, thread), "report", replaces=True)
+        ]
         return new, update
 
     def _next(self, kind: VersionKind, date: str, content: str) -> Version:
