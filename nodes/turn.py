@@ -28,7 +28,7 @@ from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.memory.learned import facts_of
 from ..core.models.request import Facts, Request
 from ..core.models.resolve import is_extractive, is_small, profile_of, settings_of
-from ..core.reading.policy import Policy, is_within
+from ..core.reading.policy import Policy
 from ..core.records import tool_names
 from ..core.records.plan import Learning, PlanStep, StepTask
 from ..core.records.research import Action, Progress, Run, Spent, Task
@@ -308,11 +308,11 @@ def _excluded_keys(state: ResearchState, turn: Turn) -> set[str]:
     """Return the keys of the thread's sources that the user has excluded, or whose domain the
     question may not read."""
     keys = {*turn.scope.excluded}
-    denied = Policy(turn.context).denied
-    if denied:
+    policy = Policy(turn.context)
+    if policy.denied:
         for source in state.sources.values():
             host = urlsplit(source.location).hostname if source.kind == "web" else None
-            if host and is_within(host, denied):
+            if host and policy.denies(host):
                 keys.add(source.key)
     return keys
 

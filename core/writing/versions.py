@@ -67,7 +67,10 @@ class Differences(NamedTuple):
     @property
     def data(self) -> list[list[dict[str, str]]]:
         """The differences as data: for each block, its pieces with `change` and `text`."""
-        return [[piece._asdict() for piece in block.pieces] for block in self.blocks]
+        data = list[list[dict[str, str]]]()
+        for block in self.blocks:
+            data.append([piece._asdict() for piece in block.pieces])
+        return data
 
 
 class ThreadVersions:
@@ -88,7 +91,7 @@ class ThreadVersions:
     def latest(self) -> Version | None:
         """The latest version of the report, which may be older than an answer about it;
         None if there is none."""
-        versions = [version for version in self.by_name.values() if not version.is_answer]
+        versions = self._listed(is_answer=False)
         return versions[-1] if versions else None
 
     def of_question(self, question_id: str) -> Version | None:
@@ -101,7 +104,7 @@ class ThreadVersions:
     def find(self, number: int, *, is_answer: bool = False) -> Version:
         """Return a version, or an answer, by its number; raises `UnknownVersion`, which says which
         there are."""
-        versions = [version for version in self.by_name.values() if version.is_answer == is_answer]
+        versions = self._listed(is_answer=is_answer)
         for version in versions:
             if version.number == number:
                 return version
@@ -239,6 +242,10 @@ class ThreadVersions:
             marked(document_of(finished, server_address, thread), "report", replaces=True)
         ]
         return new, update
+
+    def _listed(self, *, is_answer: bool) -> list[Version]:
+        """Return the versions, or the answers, oldest first."""
+        return [version for version in self.by_name.values() if version.is_answer == is_answer]
 
     def _next(self, kind: VersionKind, date: str, content: str) -> Version:
         """Return the next version or answer of a thread."""
