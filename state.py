@@ -38,7 +38,7 @@ from .core.records.research import (
     Task,
     ToolRequest,
 )
-from .core.records.sources import Dispute, Exclusion, Source, merge_sources
+from .core.records.sources import Dispute, Exclusion, Source
 
 Value = TypeVar("Value")
 
@@ -82,6 +82,14 @@ def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
         return reduce(merge, updates, value)
 
     return DeltaChannel(merge_all, kind, snapshot_frequency=SNAPSHOT_UPDATES)
+
+
+def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
+    """Merge sources by key; see `Source.merged`."""
+    merged = dict(current)
+    for key, source in update.items():
+        merged[key] = merged.get(key, source).merged(source)
+    return merged
 
 
 def merge_findings(

@@ -20,9 +20,8 @@ from ..core.events.tracing import tracing_notices
 from ..core.library.library import Library
 from ..core.models.abilities import describe_model, try_tool_calls
 from ..core.models.resolve import (
-    check_models,
+    RoleModels,
     is_extractive,
-    load_models,
     profile_of,
 )
 from ..core.settings.context import ROLES, Context, Role
@@ -32,8 +31,11 @@ from ..core.store.database import open_database
 from ..core.store.location import RunsLocation
 from ..core.writing.language import Language
 from ..tools.engine import EngineFailed, SearchEngine
-from ..tools.offer import check_tools
-from ..tools.run_engines import ask_engine, choose_engines, fallback_engines, other_engines
+from ..tools.offer import ToolOffer
+from ..tools.run_engines import (
+    SearchEngines,
+    ask_engine,
+)
 from ..tools.tool import Meter
 from ._endings import reports_errors, run_interruptibly
 from ._progress import PlainLines
@@ -102,12 +104,12 @@ def examine(given: Mapping[str, Any], *, is_trial: bool) -> int:
 def diagnose(context: Context) -> list[Diagnosis]:
     """Check settings, models, engines, documents and data folder; indexes documents and queries
     local model servers."""
-    asyncio.run(load_models(context))
+    asyncio.run(RoleModels(context).load())
     language = context.language.strip()
     documents = _documents(context)
     if not documents[0].stops_runs:
         # A run with unreadable documents does not start, even if there is something else to search.
-        documents.append(_diagnosis("something to search", lambda: check_tools(context)))
+        documents.append(_diagnosis("something to search", lambda: ToolOffer(context).check()))
     languages = _diagnosis(
         "language",
         lambda: " ".join(Language.check(language)) or language or "same as the question",
@@ -149,7 +151,7 @@ def _models(context: Context) -> list[Diagnosis]:
         found = [Diagnosis(found[0].state, "models", texts.pop())]
     if not stops_runs:
         found.append(
-            _diagnosis("windows", lambda: " ".join(check_models(ROLES, context)) or "large enough")
+            _diagnosis("windows", lambda: " ".join(RoleModels(context).check()) or "large enough")
         )
     return found
 
@@ -160,8 +162,8 @@ def _model(role: Role, context: Context) -> str:
 
 
 def _engines(context: Context) -> str:
-    names = ", ".join(engine.name for engine in choose_engines(context))
-    others = ", ".join(engine.name for engine in fallback_engines(context))
+    names = ", ".join(engine.name for engine in SearchEngines(context).chosen())
+    others = ", ".join(engine.name for engine in SearchEngines(context).fallback())
     if others:
         return (
             f"{names}; if it finds nothing, {others}; set a key (TAVILY_API_KEY) to use a better "
@@ -280,8 +282,8 @@ async def _try_engines(context: Context) -> list[Diagnosis]:
     run.
     """
     found = list[Diagnosis]()
-    fallbacks = fallback_engines(context)
-    for engine in (*choose_engines(context), *fallbacks):
+    fallbacks = SearchEngines(context).fallback()
+    for engine in (*SearchEngines(context).chosen(), *fallbacks):
         tried = await _try_engine(engine, context)
         if fallbacks and tried.state == "ok":
             # A run would use this engine instead of those that failed before it.
@@ -289,7 +291,7 @@ async def _try_engines(context: Context) -> list[Diagnosis]:
             found.append(tried)
             break
         found.append(tried)
-    for engine in other_engines(context):
+    for engine in SearchEngines(context).others():
         unused = await _try_engine(engine, context)
         found.append(unused._replace(state="note", text=f"{unused.text} {_UNUSED}"))
     return found

@@ -23,7 +23,10 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit
 from ..core.evidence.text.language import detect_language
 from ..core.library.library import Library
-from ..core.models.resolve import check_models, fitted_settings, load_models
+from ..core.models.resolve import (
+    RoleModels,
+    fitted_settings,
+)
 from ..core.records import tool_names
 from ..core.records.report import Draft, Report
 from ..core.records.research import Run, Spent
@@ -175,8 +178,8 @@ def _unread(source: Source, reason: str) -> SourceReading:
 async def load_verifier(context: Context, on_notice: Callable[[str], None] = say) -> None:
     """Load what is known about the verifier's model, such as its context window; `on_notice`
     receives warnings."""
-    await load_models(context)
-    for notice in check_models(("verifier",), context):
+    await RoleModels(context).load()
+    for notice in RoleModels(context).check(("verifier",)):
         on_notice(f"Note: {notice}")
 
 

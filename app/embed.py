@@ -39,9 +39,7 @@ from ..core.settings.installed import code_version
 from ..core.store.database import Database, lease_for, open_database, usable_saver
 from ..core.store.location import RunsLocation, thread_id
 from ..core.store.pages import AttachedFiles, Pages
-from ..graph.drawable import DrawableGraph
-from ..graph.orchestrated import build_orchestrated_graph
-from ..graph.planned import build_planned_graph
+from ..graph.strategies import StrategyGraph
 from ._edits import check_nothing_is_lost, read_values
 from ._loops import aiterate, background_loop, hand_over, iterate, wait_for
 from .words import GRAPHS, STRATEGY_KEY, check_strategy
@@ -62,7 +60,7 @@ NOT_WAITING = (
 )
 
 
-class LeasedGraph(DrawableGraph):
+class LeasedGraph(StrategyGraph):
     """A compiled graph that runs on its own or, as a node, with the checkpointer and store of its
     parent graph.
 
@@ -363,9 +361,8 @@ def compile_graph(strategy: Strategy) -> LeasedGraph:
 
     Compiled once per process: copy the graph before changing it.
     """
-    graph = build_planned_graph() if strategy == "planned" else build_orchestrated_graph()
     config = RunnableConfig(recursion_limit=RECURSION_LIMIT, metadata={STRATEGY_KEY: strategy})
-    return LeasedGraph.of(graph.compile(name=GRAPHS[strategy])).with_config(config)
+    return LeasedGraph.of_strategy(strategy, GRAPHS[strategy]).with_config(config)
 
 
 def thread_config(name: str) -> RunnableConfig:

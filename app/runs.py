@@ -35,26 +35,24 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.exclusion import named_sources
 from ..core.library.earlier import EarlierPages, ReadPage
 from ..core.library.library import Library
-from ..core.models.resolve import check_editor, check_models, load_models
+from ..core.models.resolve import RoleModels
 from ..core.records.report import FinishedReport, Report, Version
 from ..core.records.research import Strategy
 from ..core.records.sources import Exclusion, Source
-from ..core.settings.context import ROLES, Context
+from ..core.settings.context import Context
 from ..core.settings.limits import Limits
 from ..core.store.database import Database, open_database
 from ..core.store.location import SETTINGS_NOTE, RunsLocation, thread_id
 from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import ReportBasis
-from ..core.writing.language import Language
-from ..core.writing.outline import Outline
-from ..core.writing.report import reader_of
+from ..core.writing.language import check_writing
 from ..core.writing.versions import (
     Differences,
     ThreadVersions,
     document_of,
 )
 from ..state import ResearchState
-from ..tools.offer import check_tools
+from ..tools.offer import ToolOffer
 from ._endings import RESUMABLE
 from ._progress import ProgressView, usual_cost_line
 from ._settings import RunName, unknown_thread
@@ -249,7 +247,7 @@ class StoredRun(NamedTuple):
             self.finished_report()
         elif self.state.excluded.keys().isdisjoint(report.sources):
             # Otherwise code alone makes a version without these sources.
-            check_editor(context)
+            RoleModels(context).check_editor()
 
     def words_without(self, sources: Sequence[Source], because: str) -> str:
         """Return the words of an edit that makes a version of the report without these sources,
@@ -263,12 +261,13 @@ class StoredRun(NamedTuple):
             words += f" {because}"
         return words
 
-    def at(self, finished: FinishedReport, reader: str | None) -> StoredRun:
+    def at(self, finished: FinishedReport, server_address: str | None) -> StoredRun:
         """Return the run as if it had ended with this report of its thread, without what is only
-        known of the current question, such as its plan; `reader` as in `links_of`."""
+        known of the current question, such as its plan; `server_address` is the
+        setting, for links to documents."""
         state = self.state
         state = ResearchState(
-            messages=[marked(document_of(finished, reader), "report")],
+            messages=[marked(document_of(finished, server_address, self.thread), "report")],
             run=finished.run,
             findings=state.findings,
             sources={**state.sources, **{source.key: source for source in finished.sources}},
@@ -353,13 +352,12 @@ class RunBook(NamedTuple):
                     choices.pop(name, None)
             context = self._context(choices)
             check_question(words, context.limits.question_characters)
-            check_tools(context)
+            ToolOffer(context).check()
             if not snapshot.values:
                 await asyncio.to_thread(Library(context).check_documents)
-            await load_models(context)
-            notices = [*check_models(ROLES, context)]
-            notices += await asyncio.to_thread(Language.check, context.language)
-            notices += await asyncio.to_thread(Outline.check, context)
+            await RoleModels(context).load()
+            notices = [*RoleModels(context).check()]
+            notices += await asyncio.to_thread(check_writing, context)
             notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)
             view.begin(notices)
@@ -399,7 +397,7 @@ class RunBook(NamedTuple):
             notices = list[str]()
             if given:
                 # Otherwise, warnings about models were already shown when the run started.
-                notices += check_models(ROLES, context)
+                notices += RoleModels(context).check()
             notices += tracing_notices(context)
             if answer and not stored.asks and not stored.is_unfinished:
                 further = f'`deep-research ask "…" --thread {shlex.quote(thread)}`'
@@ -434,9 +432,9 @@ class RunBook(NamedTuple):
             choices = await self._notes(thread).choices(given)
             context = self._context(choices)
             check_question(words, context.limits.question_characters)
-            await load_models(context)
+            await RoleModels(context).load()
             stored.check_editable(context)
-            notices = [*check_models(ROLES, context), *tracing_notices(context)]
+            notices = [*RoleModels(context).check(), *tracing_notices(context)]
             await self._notes(thread).remember(choices, context)
             view.begin(notices)
             message = {"messages": [HumanMessage(words)], "edit": True}
@@ -493,7 +491,7 @@ class RunBook(NamedTuple):
         finished = await ThreadVersions(stored.state).read(version, pages)
         if stored.state.report and version.question_id == stored.state.run.id:
             return stored._replace(shown=finished)
-        return stored.at(finished, reader_of(self._address, stored.thread))
+        return stored.at(finished, self._address)
 
     async def differences(self, stored: StoredRun, before: int, after: int) -> Differences:
         """Return what differs between two versions of a run's report; raises `UnknownVersion`."""

@@ -15,7 +15,6 @@ from ..core.settings.context import SystemClock
 from ..core.store.database import lease_for
 from ..core.store.location import thread_id
 from ..core.store.pages import OWNER, Pages
-from ..core.writing.report import reader_of
 from ..core.writing.versions import ThreadVersions, document_of
 from ..state import ResearchState
 from ._loops import hand_over, wait_for
@@ -99,8 +98,9 @@ async def arevert_thread(
             if owner:
                 # On a server, the latest checkpoint says whose thread it is.
                 config["configurable"][OWNER] = owner
-            reader = reader_of(server_address, thread_id(thread))
-            new, update = versions.reverted(version, finished, SystemClock().now(), reader)
+            new, update = versions.reverted(
+                version, finished, SystemClock().now(), server_address, thread_id(thread)
+            )
             await graph.aupdate_state(config, update, as_node="verify_report")
             return new
 

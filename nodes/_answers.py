@@ -18,7 +18,7 @@ from ..core.errors import QuestionRefused
 from ..core.events.blocks import PlanPackets
 from ..core.events.packets import OverallStop
 from ..core.evidence.citations.labels import is_approval, labels
-from ..core.models.resolve import model_names
+from ..core.models.resolve import RoleModels
 from ..core.records.research import Plan
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
@@ -150,7 +150,7 @@ async def offer_plan(turn: Turn, plan: Plan) -> StateUpdate:
     Returns the update.
     """
     placement = turn.events.placement
-    finished = FinishedRuns.like(turn.pages, turn.state.run, model_names(turn.context))
+    finished = FinishedRuns.like(turn.pages, turn.state.run, RoleModels(turn.context).names())
     cost = await finished.usual_cost()
     if cost:
         turn.emit(PlanPackets(placement).estimate(cost))

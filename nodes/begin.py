@@ -30,29 +30,26 @@ from ..core.evidence.text.language import detect_language
 from ..core.library.attachments import INCOMING, message_words, take_files
 from ..core.library.library import Library, LibraryStatus
 from ..core.models.resolve import (
-    check_editor,
-    check_models,
+    RoleModels,
     is_extractive,
-    load_models,
-    quotes_only,
     settings_of,
 )
 from ..core.reading.web_page import WebReader
 from ..core.records.report import Draft, Report
 from ..core.records.research import Entry, Run, Scope, Strategy
 from ..core.records.sources import Attached
-from ..core.settings.context import ROLES, Context
+from ..core.settings.context import Context
 from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
-from ..core.writing.language import (
-    Language,
-)
-from ..core.writing.outline import Outline
+from ..core.writing.language import Language, check_writing
 from ..core.writing.report import draft_of
 from ..core.writing.versions import ThreadVersions
 from ..state import ResearchState, StateUpdate, channels_reset
-from ..tools.offer import check_tools, load_tools, note_user, search_scope
-from ..tools.run_engines import choose_engines
+from ..tools.offer import (
+    ToolOffer,
+    note_user,
+)
+from ..tools.run_engines import SearchEngines
 from ._answers import UserDecision, reviewed
 
 _MAX_PROGRESS_PACKETS = 100
@@ -84,7 +81,7 @@ async def begin(
     heartbeat = ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0)
     Emitter(runtime.stream_writer).emit(heartbeat)
     context = settings_of(runtime)
-    await load_tools(context)
+    await ToolOffer(context).load()
     # Messages that were not added by a call of this graph may still contain files.
     messages = await take_files(state.messages, Pages.of_node(runtime.store, ""), context)
     state = replace(state, messages=messages)
@@ -122,9 +119,9 @@ async def _continue(
         state = replace(state, messages=messages)
         widened = await asyncio.to_thread(_scope_of_index, wider)
         scope = ExcludedSources(state.excluded).taken_out_of_scope(widened, state.sources)
-    check_tools(context.within(scope))
-    await load_models(context)
-    check_models(ROLES, context)
+    ToolOffer(context.within(scope)).check()
+    await RoleModels(context).load()
+    RoleModels(context).check()
     notices = dict.fromkeys((*state.run.notices, *tracing_notices(context)))
     changes = {"entry": entry, "status": "running", "notices": tuple(notices), "scope": scope}
     run = state.run.model_copy(update=changes)
@@ -179,15 +176,14 @@ async def _start(
     started = given.clock.seconds()
     kept = [message for message in state.messages if message not in drop]
     context, messages, attached = await _index_attached(given, kept, runtime)
-    check_tools(context)
-    if choose_engines(context):
+    ToolOffer(context).check()
+    if SearchEngines(context).chosen():
         WebReader.start_parsers(context.limits)
-    await load_models(context)
+    await RoleModels(context).load()
     if entry == "edit" and not _needs_no_model(state):
-        check_editor(context)
-    warnings = list(check_models(ROLES, context))
-    warnings += await asyncio.to_thread(Language.check, context.language)
-    warnings += await asyncio.to_thread(Outline.check, context)
+        RoleModels(context).check_editor()
+    warnings = list(RoleModels(context).check())
+    warnings += await asyncio.to_thread(check_writing, context)
     base = state.editable_report
     if entry == "edit" and base:
         language = await Language.of_report(base.text, state.run)
@@ -195,14 +191,14 @@ async def _start(
         language = await Language.decide(context.language, messages, entry, state.run)
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
-    scope = await asyncio.to_thread(search_scope, context, status.documents + attached.documents)
+    scope = await asyncio.to_thread(ToolOffer(context).scope, status.documents + attached.documents)
     scope = ExcludedSources(state.excluded).taken_out_of_scope(scope, state.sources)
     question = Conversation(messages).question
     codes = list[str]()
     if scope.documents:
         codes = await asyncio.to_thread(Library(context).languages)
         scope = _with_languages(scope, codes, language)
-    is_quoting = quotes_only(ROLES, context)
+    is_quoting = RoleModels(context).quotes_only()
     notices = list[str]()
     for warning in warnings:
         if warning == is_quoting:
@@ -287,7 +283,7 @@ def _document_notices(status: LibraryStatus, attached: LibraryStatus) -> list[st
 def _scope_of_index(context: Context) -> Scope:
     """Return what the question may search, with the documents in the index; blocks."""
     documents = sum(1 for _ in Library(context).addresses())
-    return search_scope(context, documents)
+    return ToolOffer(context).scope(documents)
 
 
 def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[BaseMessage]:

@@ -93,8 +93,9 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     run = turn.state.run
     context = turn.context
     placement = turn.placement
+    outline = turn.basis.outline(context)
     # A quick answer has no sections.
-    may_be_quick = run.depth == "auto" and bool(turn.offered) and not turn.outline
+    may_be_quick = run.depth == "auto" and bool(turn.offered) and not outline
     may_look_up = run.is_quick or may_be_quick
     if context.clarify == "off" and not may_look_up:
         return {}
@@ -116,7 +117,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             own_sources=context.own_sources,
             orientation=orientation,
             documents=run.scope.documents,
-            outline=turn.outline.whole_text if turn.outline else "",
+            outline=outline.whole_text if outline else "",
             is_quick=run.is_quick,
             may_look_up=may_look_up,
             may_ask=may_ask,

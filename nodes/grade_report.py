@@ -169,7 +169,8 @@ def _remarks(form: GradeReport, draft: Draft, blocks: int) -> tuple[Remark, ...]
 
 def _lengths(turn: Turn, draft: Draft) -> str:
     """Return the number of words of each section as fenced text; empty without an outline."""
-    lengths = turn.outline.section_lengths(draft.text) if turn.outline else []
+    outline = turn.basis.outline(turn.context)
+    lengths = outline.section_lengths(draft.text) if outline else []
     return fence("\n".join(lengths)) if lengths else ""
 
 

@@ -28,12 +28,14 @@ from ..core.records.plan import Observation
 from ..core.records.research import Progress, Task
 from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.offer import DECISION_TOKENS, further_tools, load_tools
+from ..tools.offer import (
+    ToolOffer,
+)
 from ..tools.tool import tool_schema
 from ._budget import Budget
 from ._control import THINK_TOOL_SCHEMA
 from ._orders import MOST_ANALYSES, Order, decide
-from .turn import NodeRuntime, Turn, begin_turn
+from .turn import DECISION_TOKENS, NodeRuntime, Turn, begin_turn
 
 _OF_PLAN = "plan-"
 """Id prefix of tasks that are steps of the plan, not requests of the model."""
@@ -88,7 +90,7 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     context = turn.context
     state = turn.state
     progress = state.progress
-    await load_tools(context)
+    await ToolOffer(context).load()
     reasons = profile_of("orchestrator", context).reasons
     max_cycles = context.limits.max_cycles
     setting = "max_cycles"
@@ -165,7 +167,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         reasons=reasons,
         offered=turn.offered,
         own_sources=context.own_sources,
-        further=further_tools(context),
+        further=ToolOffer(context).further(),
         max_cycles=max_cycles,
         max_analyses=max_analyses,
         parallel=limits.max_parallel_researchers,

@@ -24,7 +24,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     turn = await begin_turn(state, runtime)
     context = turn.context
     run = turn.state.run
-    outline = turn.outline
+    outline = turn.basis.outline(turn.context)
     limits = context.limits
     # At turn 0, so that in clients a new plan replaces the previous one.
     events = PlanEvents(turn.emitter, Placement(turn_index=0))

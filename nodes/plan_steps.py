@@ -83,8 +83,9 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             named += 1
     left_out = max(0, named - len(steps))
     requirements = list(filter(str.strip, form.requirements))[:MOST_REQUIREMENTS]
-    if turn.outline:
-        requirements += turn.outline.requirements
+    outline = turn.basis.outline(turn.context)
+    if outline:
+        requirements += outline.requirements
     written = plan_of_steps(steps, form.title, requirements, left_out)
     packets = PlanPackets(turn.placement)
     turn.emit(packets.start(), packets.piece(written.text), packets.end())
@@ -148,6 +149,7 @@ async def _ask(turn: Turn) -> MakePlan:
     memory = ResearchMemory(state.memory.values())
     gaps = [gap.text for gap in memory.open_gaps()]
     orientation = await turn.orientation()
+    outline = turn.basis.outline(turn.context)
     try:
         return await turn.filler.ask(
             MakePlan,
@@ -156,7 +158,7 @@ async def _ask(turn: Turn) -> MakePlan:
             turn.conversation,
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,
-            outline=turn.outline.whole_text if turn.outline else "",
+            outline=outline.whole_text if outline else "",
             assumptions=run.assumptions,
             documents=run.scope.documents,
             reads_all=run.scope.reads_all,

@@ -28,7 +28,7 @@ from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.memory.learned import facts_of
 from ..core.models.request import Facts, Request
 from ..core.models.resolve import is_extractive, is_small, profile_of, settings_of
-from ..core.reading.policy import Policy, is_within
+from ..core.reading.policy import Policy
 from ..core.records import tool_names
 from ..core.records.plan import Learning, PlanStep, StepTask
 from ..core.records.research import Action, Progress, Run, Spent, Task
@@ -37,16 +37,13 @@ from ..core.settings.context import Context, Role, Watch
 from ..core.store.pages import Pages
 from ..core.writing.basis import ReportBasis
 from ..core.writing.forms import Filler
-from ..core.writing.outline import Outline
 from ..core.writing.report import Delivery
 from ..prompts import render_prompt
 from ..state import ResearcherState, ResearchState, StateUpdate
 from ..tools.offer import (
-    DECISION_TOKENS,
     DOCUMENTS_CALL,
+    ToolOffer,
     note_user,
-    offered_tools,
-    researcher_tools,
 )
 from ..tools.results import shortener, shrunk
 from ..tools.tool import Meter, Outcome, ToolContext
@@ -63,6 +60,8 @@ _LINES = {"activity": "text", "research_agent_start": "research_task", "step_sta
 line."""
 _TIME_OVER = "its time was over (researcher_seconds_hard)"
 """Reason of a researcher that was stopped, worded for the reader."""
+DECISION_TOKENS = 1024
+"""Maximum output tokens of one decision of the orchestrator or a researcher."""
 OPENING = "Read the user's documents."
 Events = TypeVar("Events", bound=CallEvents)
 MakeEvents = Callable[[Emitter, Placement], Events]
@@ -99,7 +98,7 @@ class NodeTurn(Generic[Events]):
         """Names of the built-in tools for researchers and steps, which do not search documents that
         they read whole.
         """
-        return list(offered_tools(self.context, has_read_all=self.scope.reads_all))
+        return list(ToolOffer(self.context).built_in(has_read_all=self.scope.reads_all))
 
     def emit(self, *packets: Packet) -> None:
         """Emit packets.
@@ -156,11 +155,6 @@ class Turn(NodeTurn[CallEvents]):
         return Delivery(self.state, self.context, self.pages)
 
     @property
-    def outline(self) -> Outline | None:
-        """The outline that the report follows; None if there is none."""
-        return Outline.used(self.state.run, self.context)
-
-    @property
     def conversation(self) -> list[AnyMessage]:
         """The conversation as models read it."""
         return Conversation(self.state.messages).latest_for_models()
@@ -170,7 +164,7 @@ class Turn(NodeTurn[CallEvents]):
         """Names of the built-in tools that the settings offer, whether or not documents are read
         whole.
         """
-        return list(offered_tools(self.context))
+        return list(ToolOffer(self.context).built_in())
 
     @property
     def limit(self) -> str:
@@ -314,11 +308,11 @@ def _excluded_keys(state: ResearchState, turn: Turn) -> set[str]:
     """Return the keys of the thread's sources that the user has excluded, or whose domain the
     question may not read."""
     keys = {*turn.scope.excluded}
-    denied = Policy(turn.context).denied
-    if denied:
+    policy = Policy(turn.context)
+    if policy.denied:
         for source in state.sources.values():
             host = urlsplit(source.location).hostname if source.kind == "web" else None
-            if host and is_within(host, denied):
+            if host and policy.denies(host):
                 keys.add(source.key)
     return keys
 
@@ -399,7 +393,7 @@ class ResearcherTurn(BranchTurn[Events]):
         """Schemas of the researcher's tools by name: the built-in ones and those of the
         settings.
         """
-        return researcher_tools(self.context, has_read_all=self.scope.reads_all)
+        return ToolOffer(self.context).schemas(has_read_all=self.scope.reads_all)
 
     async def notes(self) -> list[AnyMessage]:
         """Return the researcher's messages so far, with the texts of results filled in."""

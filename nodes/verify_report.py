@@ -9,7 +9,10 @@ from ..core.dialogue.conversation import Conversation
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import title_line, without_marks
 from ..core.library.earlier import EarlierPages
-from ..core.models.resolve import is_extractive, model_names
+from ..core.models.resolve import (
+    RoleModels,
+    is_extractive,
+)
 from ..core.records import tool_names
 from ..core.records.report import Draft
 from ..core.writing.examination import Examination
@@ -78,8 +81,9 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     notices += asked_notes(asked)
     has_gaps = draft.has_gaps or bool(draft.open_grades)
     has_gaps |= bool(await asyncio.to_thread(ReportNotes(turn.state).parts_left_out, cited))
-    if turn.outline:
-        deviations = tuple(await asyncio.to_thread(turn.outline.deviations, text))
+    outline = turn.basis.outline(turn.context)
+    if outline:
+        deviations = tuple(await asyncio.to_thread(outline.deviations, text))
         report = report.model_copy(update={"outline_deviations": deviations})
         has_gaps |= bool(deviations)
     status = "completed_with_gaps" if has_gaps else "completed"
@@ -99,7 +103,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     delivery = turn.delivery
     turn.emit(*delivery.end_packets(was_checked=was_checked))
     if run.entry != "edit":
-        finished = FinishedRuns.like(turn.pages, turn.state.run, model_names(context))
+        finished = FinishedRuns.like(turn.pages, turn.state.run, RoleModels(context).names())
         await finished.record(turn.state)
     await EarlierPages(turn.pages, context).record(state.sources.values())
     messages = await asyncio.to_thread(delivery.report_messages)
@@ -123,8 +127,9 @@ def _citable(draft: Draft, turn: Turn) -> list[str]:
 def _texts_of_user(turn: Turn) -> list[str]:
     """Return what the user has written: messages, and the outline of the report."""
     texts = Conversation(turn.state.messages).texts_of_user
-    if turn.outline:
-        texts = [*texts, turn.outline.text]
+    outline = turn.basis.outline(turn.context)
+    if outline:
+        texts = [*texts, outline.text]
     return texts
 
 

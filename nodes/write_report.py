@@ -25,9 +25,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     state = turn.state
     run = turn.state.run
     events = ReportEvents(turn.state, turn.emitter, turn.placement)
-    writer = TextWriter(
-        turn.basis, turn.context, events, turn.request, await _passages(turn), turn.outline
-    )
+    writer = TextWriter(turn.basis, turn.context, events, turn.request, await _passages(turn))
     async with turn.paid(events):
         cut = await writer.write()
         events.finish()

@@ -25,7 +25,7 @@ from ._open_url import WebPages
 from ._web_search import EngineResponse, answer_of, failures
 from .engine import Found, SearchEngine, allowed_results, hit_of
 from .results import JOINT, shortened
-from .run_engines import choose_engines
+from .run_engines import SearchEngines
 from .tool import (
     Hit,
     Lines,
@@ -218,7 +218,7 @@ async def search_earlier(
     in_library = await asyncio.to_thread(_in_library, found, library)
     since = context.clock.now() - timedelta(days=limits.earlier_days)
     old: list[ReadPage] = []
-    if choose_engines(context):
+    if SearchEngines(context).chosen():
         old = _read_before(found, since.isoformat(timespec="seconds"))
     most = tool_context.meter.most_fetches
     if most is not None:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool
@@ -195,87 +195,93 @@ def _restored(note: Mapping[str, Any]) -> list[Found]:
     return PartialResults(results, words) if words else results
 
 
-def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
-    """Return the engines of the settings, or the default ones.
+class SearchEngines(NamedTuple):
+    """The search engines of the settings."""
 
-    Raises `UnknownSetting` for an unknown name, and `SearchRefused` if an engine lacks its key.
-    """
-    by_name: dict[str, str | BaseRetriever | BaseTool | Engine] = {}
-    for engine in _default(context) if context.engines is None else context.engines:
-        name = engine_name(engine)
-        if by_name.setdefault(name, engine) is not engine and by_name[name] != engine:
-            raise UnknownSetting(
-                f"engines: two are named {name!r}: give one of them another `name`."
-            )
-    chosen = list[SearchEngine]()
-    for engine in by_name.values():
-        if not isinstance(engine, str):
-            chosen.append(PassedEngine(engine))
-        elif is_dotted(engine):
-            chosen.append(_dotted_engine(engine, context))
-        elif engine in _BUILT_IN:
-            chosen.append(_BUILT_IN[engine](context))
-        elif engine in ENGINES.entries:
-            chosen.append(ENGINES.load(engine)(context))
-        else:
-            names = ", ".join([*_BUILT_IN, *ENGINES.entries])
-            raise UnknownSetting(
-                f"engines: unknown engine {engine!r}; choose from {names}. To resume a question "
-                "that was asked with an engine object, pass that object again."
-            )
-    return tuple(chosen)
+    context: Context
 
+    def chosen(self) -> tuple[SearchEngine, ...]:
+        """Return the engines of the settings, or the default ones.
 
-def choose_retrievers(context: Context) -> tuple[SearchEngine, ...]:
-    """Return the retrievers of the settings as engines; raises `UnknownSetting` if one is unusable
-    or named twice."""
-    names = [engine_name(given) for given in (*(context.engines or ()), *context.retrievers)]
-    for given in context.retrievers:
-        name = engine_name(given)
-        if names.count(name) > 1:
-            raise UnknownSetting(
-                f"retrievers: two sources are named {name!r}: give one of them another `name`."
-            )
-    retrievers: list[SearchEngine] = []
-    for given in context.retrievers:
-        if isinstance(given, str) and is_dotted(given):
-            retrievers.append(_dotted_engine(given, context, "retrievers"))
-        else:
-            retrievers.append(PassedEngine(given, is_own=True))
-    return tuple(retrievers)
+        Raises `UnknownSetting` for an unknown name, and `SearchRefused` if an engine lacks its key.
+        """
+        context = self.context
+        by_name: dict[str, str | BaseRetriever | BaseTool | Engine] = {}
+        for engine in _default(context) if context.engines is None else context.engines:
+            name = engine_name(engine)
+            if by_name.setdefault(name, engine) is not engine and by_name[name] != engine:
+                raise UnknownSetting(
+                    f"engines: two are named {name!r}: give one of them another `name`."
+                )
+        engines = list[SearchEngine]()
+        for engine in by_name.values():
+            if not isinstance(engine, str):
+                engines.append(PassedEngine(engine))
+            elif is_dotted(engine):
+                engines.append(_dotted_engine(engine, context))
+            elif engine in _BUILT_IN:
+                engines.append(_BUILT_IN[engine](context))
+            elif engine in ENGINES.entries:
+                engines.append(ENGINES.load(engine)(context))
+            else:
+                names = ", ".join([*_BUILT_IN, *ENGINES.entries])
+                raise UnknownSetting(
+                    f"engines: unknown engine {engine!r}; choose from {names}. To resume a "
+                    "question that was asked with an engine object, pass that object again."
+                )
+        return tuple(engines)
 
+    def retrievers(self) -> tuple[SearchEngine, ...]:
+        """Return the retrievers of the settings as engines; raises `UnknownSetting` if one is
+        unusable or named twice."""
+        context = self.context
+        names = [engine_name(given) for given in (*(context.engines or ()), *context.retrievers)]
+        for given in context.retrievers:
+            name = engine_name(given)
+            if names.count(name) > 1:
+                raise UnknownSetting(
+                    f"retrievers: two sources are named {name!r}: give one of them another `name`."
+                )
+        retrievers: list[SearchEngine] = []
+        for given in context.retrievers:
+            if isinstance(given, str) and is_dotted(given):
+                retrievers.append(_dotted_engine(given, context, "retrievers"))
+            else:
+                retrievers.append(PassedEngine(given, is_own=True))
+        return tuple(retrievers)
 
-def fallback_engines(context: Context) -> tuple[SearchEngine, ...]:
-    """Return the fallback engines, in order, for queries without results; none if the settings name
-    engines."""
-    if context.engines is not None or _default(context) != _FREE[:1]:
-        return ()
-    return tuple(_BUILT_IN[name](context) for name in _FREE[1:])
+    def fallback(self) -> tuple[SearchEngine, ...]:
+        """Return the fallback engines, in order, for queries without results; none if the settings
+        name engines."""
+        context = self.context
+        if context.engines is not None or _default(context) != _FREE[:1]:
+            return ()
+        return tuple(_BUILT_IN[name](context) for name in _FREE[1:])
 
+    def others(self) -> list[SearchEngine]:
+        """Return the built-in engines that the environment sets up but the settings do not name."""
+        named = {engine.name for engine in self.chosen()}
+        others: list[SearchEngine] = []
+        for name, kind in _BUILT_IN.items():
+            if name not in named and _is_set_up(name):
+                with suppress(SearchRefused):
+                    others.append(kind(self.context))
+        return others
 
-def other_engines(context: Context) -> list[SearchEngine]:
-    """Return the built-in engines that the environment sets up but the settings do not name."""
-    named = {engine.name for engine in choose_engines(context)}
-    others: list[SearchEngine] = []
-    for name, kind in _BUILT_IN.items():
-        if name not in named and _is_set_up(name):
-            with suppress(SearchRefused):
-                others.append(kind(context))
-    return others
+    def load(self) -> None:
+        """Import the engines named by import path before a run needs them; a broken one fails
+        later."""
+        context = self.context
+        for name in (*(context.engines or ()), *context.retrievers):
+            if isinstance(name, str) and is_dotted(name):
+                with suppress(UnknownSetting):
+                    _dotted_engine(name, context)
 
 
 def _is_set_up(name: str) -> bool:
     """Whether the environment has the key or the address of a built-in engine that needs one."""
     is_set_up: Callable[[], bool] = getattr(_BUILT_IN[name], "is_set_up", bool)
     return is_set_up()
-
-
-def load_engines(context: Context) -> None:
-    """Import the engines named by import path before a run needs them; a broken one fails later."""
-    for name in (*(context.engines or ()), *context.retrievers):
-        if isinstance(name, str) and is_dotted(name):
-            with suppress(UnknownSetting):
-                _dotted_engine(name, context)
 
 
 def _dotted_engine(name: str, context: Context, setting: str = "engines") -> SearchEngine:

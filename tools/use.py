@@ -34,7 +34,10 @@ from ._addresses import Addresses
 from ._open_url import WebPages
 from ._redaction import SHOWN_RESULTS, note_shown
 from .engine import RETRIEVED
-from .offer import DOCUMENTS_CALL, offered_tools, research_tool
+from .offer import (
+    DOCUMENTS_CALL,
+    ToolOffer,
+)
 from .results import Result, results_in, write_results
 from .tool import Hit, Meter, Outcome, ResearchTool, ToolContext, ToolFailed, sources_of
 
@@ -133,7 +136,7 @@ async def use_tool(
         logger.warning("%s was not called: its arguments hold a secret of the settings", name)
         return _not_run(_NEVER_SENT)
     tool_context.meter.calls += 1
-    work = partial(carry_out, research_tool(name, context, tool_context), arguments, time)
+    work = partial(carry_out, ToolOffer(context).tool(name, tool_context), arguments, time)
     if name in tool_names.OURS:
         outcome = await traced_tool(name, arguments, work, _shown)
     else:
@@ -336,7 +339,9 @@ class SearchRound:
                 self._outcomes += await self._use(tool_names.READ_DOCUMENTS, documents, [call])
                 self.queries.append(self.task.step.title)
             if is_only or not self._reads_first:
-                for name in offered_tools(self.context, has_read_all=self.task.scope.reads_all):
+                for name in ToolOffer(self.context).built_in(
+                    has_read_all=self.task.scope.reads_all
+                ):
                     if name != tool_names.OPEN_URL:
                         await self._search(name)
             await self._read()

@@ -14,11 +14,14 @@ from ...core.accounts.ledger import FinishedRuns
 from ...core.errors import DeepResearchError, UserMistake
 from ...core.events.tracing import traced_to
 from ...core.library.library import DocumentOutline, Library
-from ...core.models.resolve import is_extractive, model_names
+from ...core.models.resolve import (
+    RoleModels,
+    is_extractive,
+)
 from ...core.records.research import Depth, Strategy
 from ...core.settings.context import ROLES, Context, engine_name
 from ...core.store.pages import Pages
-from ...tools.run_engines import choose_engines, fallback_engines
+from ...tools.run_engines import SearchEngines
 from ..exports.formats import export_formats
 from ..words import GRAPHS, usual_cost_words
 
@@ -45,7 +48,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
         for root in Library(context).outlines():
             files += root.files
             outlines += root.documents
-        chosen = (*choose_engines(context), *fallback_engines(context))
+        chosen = (*SearchEngines(context).chosen(), *SearchEngines(context).fallback())
         has_model = not all(is_extractive(role, context) for role in ROLES)
         may_edit = not is_extractive("writer", context)
         engines = [engine.title for engine in chosen]
@@ -78,7 +81,7 @@ async def usual_costs(pages: Pages, context: Context) -> dict[Depth, str]:
     """
     costs = dict[Depth, str]()
     with suppress(UserMistake):
-        models = model_names(context)
+        models = RoleModels(context).names()
         for depth in _DEPTHS:
             cost = await FinishedRuns(pages, _STRATEGY, depth, models).usual_cost()
             if cost:

@@ -20,7 +20,7 @@ from ...core.settings.server_settings import UserSettings
 from ...core.store.database import open_database
 from ...core.store.location import RunsLocation
 from ...core.store.pages import OWNER
-from ...tools.run_engines import load_engines
+from ...tools.run_engines import SearchEngines
 from ..embed import LeasedGraph, compile_graph
 
 _EXTRACTIVE_RUNS = 1
@@ -64,7 +64,7 @@ async def open_saver() -> AsyncIterator[BaseCheckpointSaver[str]]:
     """Open the saver for the file in the data folder, or for the database set in the
     environment."""
     # Resolves folders and imports engines now, since this would block the event loop during a run.
-    await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
+    await asyncio.to_thread(lambda: SearchEngines(UserSettings().operator).load())
     location = await asyncio.to_thread(RunsLocation.of, Context().data_dir)
     async with open_database(location) as database:
         yield database.saver

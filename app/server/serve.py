@@ -14,8 +14,8 @@ from typing import Any
 from ...core.errors import ExtraMissing, UnknownSetting, how_to_install
 from ...core.events.tracing import traced_to, tracing_notices
 from ...core.library.library import Library
-from ...core.models.resolve import quotes_only
-from ...core.settings.context import ROLES, Context
+from ...core.models.resolve import RoleModels
+from ...core.settings.context import Context
 from ...core.settings.limits import ENVIRONMENT_PREFIX
 from ...core.settings.server_settings import SharedDocuments
 from ...core.store.pages import LOCAL_USER
@@ -52,7 +52,7 @@ def serve(
     Library(
         context.model_copy(update={"docs": SharedDocuments(docs).of_all_users})
     ).check_documents()
-    limitation = quotes_only(ROLES, context)
+    limitation = RoleModels(context).quotes_only()
     if limitation:
         on_notice(f"Note: {limitation}")
     if host not in LOOPBACK and LOCAL_USER in users().values():

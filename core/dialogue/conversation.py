@@ -35,7 +35,7 @@ _MARK = "deep_research"
 """Key in `additional_kwargs` of assistant messages for their kind."""
 Mark = Literal["", "clarification", "plan", "draft", "report", "ended"]
 """Kind of a stored message; a `draft` is an unchecked report, which the checked report replaces."""
-REPLACES = "deep_research_replaces"
+_REPLACES = "deep_research_replaces"
 """Key in `additional_kwargs` of a report's message: whether it is a changed version of the report
 before."""
 _REPLACED = "(A version of the report that the user has had changed since.)"
@@ -71,9 +71,15 @@ def mark_of(message: BaseMessage) -> Mark:
     return cast(Mark, str(message.additional_kwargs.get(_MARK, "")))
 
 
-def marked(text: str, mark: Mark, **more: Any) -> AIMessage:
-    """Return an assistant message of this kind; `more` is added to its `additional_kwargs`."""
-    return AIMessage(content=text, additional_kwargs={_MARK: mark, **more})
+def marked(text: str, mark: Mark, *, replaces: bool = False, **more: Any) -> AIMessage:
+    """Return an assistant message of this kind; `more` is added to its `additional_kwargs`.
+
+    `replaces`: whether it is a report that takes the place of the one before.
+    """
+    fields: dict[str, Any] = {_MARK: mark, **more}
+    if replaces:
+        fields[_REPLACES] = True
+    return AIMessage(content=text, additional_kwargs=fields)
 
 
 def progress_chunk(text: str) -> AIMessageChunk:
@@ -168,7 +174,7 @@ class Conversation(NamedTuple):
                 kept = {}
                 if _MARK in message.additional_kwargs:
                     kept[_MARK] = message.additional_kwargs[_MARK]
-                if report is not None and message.additional_kwargs.get(REPLACES):
+                if report is not None and message.additional_kwargs.get(_REPLACES):
                     # Each version of a report repeats most of the one before.
                     shown[report] = AIMessage(
                         _REPLACED, additional_kwargs=shown[report].additional_kwargs

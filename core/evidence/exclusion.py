@@ -17,7 +17,7 @@ from ..records import tool_names
 from ..records.plan import Learning, Observation, StepOutcome
 from ..records.report import CitingText, Draft, FinishedReport, Report
 from ..records.research import Action, Finding, Scope
-from ..records.sources import Source
+from ..records.sources import Dispute, Source
 from .checking.units import report_units
 from .citations.citing import Edit, name_of, with_edits, without_citations_of
 from .citations.markers import marker_numbers, replace_markers, settle_fences
@@ -155,24 +155,27 @@ class ExcludedSources(NamedTuple):
         report = _report_without(self.keys, finished.report)
         if report == finished.report:
             return finished
-        disputes = tuple(
-            dispute for dispute in finished.contradictions if not self._include(dispute.sources)
-        )
+        keys = frozenset(self.keys)
+        sources = list[Source]()
+        for source in finished.sources:
+            if source.key not in keys:
+                sources.append(source)
+        disputes = list[Dispute]()
+        for dispute in finished.contradictions:
+            if keys.isdisjoint(dispute.sources):
+                disputes.append(dispute)
+        notes = finished.notes
         note = self.only_they_support(finished.report).note
+        if note:
+            notes = (*notes, note)
         return finished.model_copy(
             update={
                 "report": report,
-                "sources": tuple(
-                    source for source in finished.sources if source.key not in self.keys
-                ),
-                "contradictions": disputes,
-                "notes": (*finished.notes, note) if note else finished.notes,
+                "sources": tuple(sources),
+                "contradictions": tuple(disputes),
+                "notes": notes,
             }
         )
-
-    def _include(self, keys: Iterable[str]) -> bool:
-        """Whether one of these sources is among others."""
-        return any(key in self.keys for key in keys)
 
 
 class _Parts(NamedTuple):

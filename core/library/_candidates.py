@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from ..evidence.text.language import common_words, language_of_question
+from ..evidence.text.language import common_words_of
 from ..evidence.text.similarity import bare_title, grouped, rarity
 from ..evidence.text.words import (
     FAMILIES,
@@ -57,8 +57,7 @@ def terms_of(question: str) -> list[str]:
     All words if it has only stop words.
     """
     words = sought_words(question)
-    language = language_of_question(words)
-    stop_words = _STOP_WORDS | common_words().get(language, frozenset())
+    stop_words = _STOP_WORDS | common_words_of(words)
     terms = list(dict.fromkeys(words))
     return [word for word in terms if word not in stop_words] or terms
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple, TypeVar
 
 from ..errors import DatabaseUnusable, log_failure
-from ..reading.documents.pool import FILES_AT_ONCE, Parser
+from ..reading.documents.pool import Parser
 from ..reading.documents.records import Extract, Unreadable, kind_of_file
 from ..records.sources import text_hash
 from ..settings.context import Clock
@@ -347,7 +347,7 @@ class Upkeep:
             if on_progress:
                 on_progress(next(done), total)
 
-        with ThreadPoolExecutor(FILES_AT_ONCE) as threads:
+        with ThreadPoolExecutor(Parser.FILES_AT_ONCE) as threads:
             for root, changes in zip(roots, changes_of_roots, strict=True):
                 self.run((root,), partial(update, changes, self._parser, threads, on_step))
         now = self._clock.now().timestamp()
@@ -391,7 +391,7 @@ class Upkeep:
             fresh = root.store.replacement()
             if is_filled:
                 changes = self._compare(root.path, fresh)
-                with ThreadPoolExecutor(FILES_AT_ONCE) as threads:
+                with ThreadPoolExecutor(Parser.FILES_AT_ONCE) as threads:
                     update(changes, self._parser, threads, lambda: None)
             replace(root.store.file, fresh.file)
 

@@ -346,11 +346,6 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
     return _make_model(model, role, context)
 
 
-def model_names(context: Context) -> list[str]:
-    """Return the name of each role's model; raises as `resolve_model` does."""
-    return [profile_of(role, context).name for role in ROLES]
-
-
 @cache
 def _extractive_model(role: Role) -> ExtractiveChatModel:
     """Return the extractive model, which knows nothing of a run; making one takes longer than its
@@ -435,69 +430,78 @@ def is_extractive(role: Role, context: Context) -> bool:
     return _name_of(resolve_model(role, context)) == EXTRACTIVE
 
 
-async def load_models(context: Context) -> None:
-    """Create the models and ask each server once for their windows; errors are left for
-    `check_models` to raise."""
-    roles = {str(_chosen(role, context)): role for role in ROLES}
-    for role in roles.values():
-        with suppress(DeepResearchError):
-            await in_thread(resolve_model, role, context)
-            model = resolve_model(role, context)
-            at_server = profile_of(role, context).at_server
-            is_asked = not context.window and at_server not in notes.windows
-            if is_asked and hasattr(model, "read_window"):
-                notes.windows[at_server] = await model.read_window()
+class RoleModels(NamedTuple):
+    """The models of a run's roles, before the first call."""
 
+    context: Context
 
-def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
-    """Check the models of these roles before the first call; return notices for the user.
+    async def load(self) -> None:
+        """Create the models and ask each server once for their windows; errors are left for
+        `check` to raise."""
+        context = self.context
+        roles = {str(_chosen(role, context)): role for role in ROLES}
+        for role in roles.values():
+            with suppress(DeepResearchError):
+                await in_thread(resolve_model, role, context)
+                model = resolve_model(role, context)
+                at_server = profile_of(role, context).at_server
+                is_asked = not context.window and at_server not in notes.windows
+                if is_asked and hasattr(model, "read_window"):
+                    notes.windows[at_server] = await model.read_window()
 
-    Raises `WindowTooSmall`, or the errors of `resolve_model`.
-    """
-    notices = [quotes_only(roles, context)]
-    least = context.limits.min_window
-    if context.allow_small_window:
-        least = min(least, _LEAST_WINDOW)
-    for role in roles:
-        profile = profile_of(role, context)
-        name = profile.name
-        if profile.window < least:
-            allow = f"set allow_small_window to work with {_LEAST_WINDOW} or more, "
-            if context.allow_small_window:
-                allow = ""
-            raise WindowTooSmall(
-                f"The {role}'s model {name!r} reads {profile.window} tokens; {least} are needed. "
-                "Choose a larger model, raise the limit of its server (Ollama: "
-                f"OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), {allow}or set window or the limit "
-                "min_window if this is wrong."
-            )
-        if not profile.is_window_known:
-            notices.append(
-                f"The window of the model {name} is not known; {_UNKNOWN_WINDOW} tokens are "
-                "assumed."
-            )
-        if context.limits.max_usd and name != EXTRACTIVE and not price_of(name, context.prices):
-            notices.append(
-                f"No price is set for the model {name} (prices): max_usd only works if its "
-                "provider reports costs."
-            )
-    return tuple(dict.fromkeys(filter(None, notices)))
+    def check(self, roles: tuple[Role, ...] = ROLES) -> tuple[str, ...]:
+        """Check the models of these roles before the first call; return notices for the user.
 
+        Raises `WindowTooSmall`, or the errors of `resolve_model`.
+        """
+        context = self.context
+        notices = [self.quotes_only(roles)]
+        least = context.limits.min_window
+        if context.allow_small_window:
+            least = min(least, _LEAST_WINDOW)
+        for role in roles:
+            profile = profile_of(role, context)
+            name = profile.name
+            if profile.window < least:
+                allow = f"set allow_small_window to work with {_LEAST_WINDOW} or more, "
+                if context.allow_small_window:
+                    allow = ""
+                raise WindowTooSmall(
+                    f"The {role}'s model {name!r} reads {profile.window} tokens; {least} are "
+                    "needed. Choose a larger model, raise the limit of its server (Ollama: "
+                    f"OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), {allow}or set window or the "
+                    "limit min_window if this is wrong."
+                )
+            if not profile.is_window_known:
+                notices.append(
+                    f"The window of the model {name} is not known; {_UNKNOWN_WINDOW} tokens are "
+                    "assumed."
+                )
+            if context.limits.max_usd and name != EXTRACTIVE and not price_of(name, context.prices):
+                notices.append(
+                    f"No price is set for the model {name} (prices): max_usd only works if its "
+                    "provider reports costs."
+                )
+        return tuple(dict.fromkeys(filter(None, notices)))
 
-def check_editor(context: Context) -> None:
-    """Raise `ReportNotEditable` if the writer's model cannot edit a report."""
-    if is_extractive("writer", context):
-        raise ReportNotEditable(_NO_EDITOR)
+    def check_editor(self) -> None:
+        """Raise `ReportNotEditable` if the writer's model cannot edit a report."""
+        if is_extractive("writer", self.context):
+            raise ReportNotEditable(_NO_EDITOR)
 
+    def quotes_only(self, roles: tuple[Role, ...] = ROLES) -> str:
+        """Return a notice if the writer is the extractive model, which says how to choose another
+        if none was chosen."""
+        context = self.context
+        if "writer" not in roles or _chosen("writer", context) != EXTRACTIVE:
+            return ""
+        if _given("writer", context):
+            return _QUOTES_ONLY
+        return f"{_QUOTES_ONLY} {CHOOSE_MODEL}"
 
-def quotes_only(roles: tuple[Role, ...], context: Context) -> str:
-    """Return a notice if the writer is the extractive model, which says how to choose another if
-    none was chosen."""
-    if "writer" not in roles or _chosen("writer", context) != EXTRACTIVE:
-        return ""
-    if _given("writer", context):
-        return _QUOTES_ONLY
-    return f"{_QUOTES_ONLY} {CHOOSE_MODEL}"
+    def names(self) -> list[str]:
+        """Return the name of each role's model; raises as `resolve_model` does."""
+        return [profile_of(role, self.context).name for role in ROLES]
 
 
 def _chosen(role: Role, context: Context) -> str | BaseChatModel:
@@ -549,7 +553,7 @@ def fitted_settings(context: Context) -> Context:
     """Return the settings with the limits of their depth, lowered for small models and small
     windows."""
     context = context.at_depth()
-    # `check_models` reports errors of models.
+    # `RoleModels.check` reports errors of models.
     with suppress(DeepResearchError):
         if is_small("researcher", context):
             # The rules of the extractive model find better questions, plans and tasks than a small

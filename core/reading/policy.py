@@ -78,7 +78,7 @@ def _domains_of(setting: str, entries: Iterable[str]) -> tuple[str, ...]:
     return tuple(domains)
 
 
-def is_within(host: str, domains: Iterable[str]) -> bool:
+def _is_within(host: str, domains: Iterable[str]) -> bool:
     """Whether a host is one of the domains or a subdomain of one."""
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
@@ -136,14 +136,18 @@ class Policy:
         self.denied = _domains_of("domains_deny", context.domains_deny)
         """Domains of the setting `domains_deny`, in lower-case ASCII."""
 
+    def denies(self, host: str) -> bool:
+        """Whether the setting `domains_deny` excludes a host."""
+        return _is_within(host, self.denied)
+
     def check_domain(self, address: Address) -> None:
         """Check an address against the domain settings. Raises `Unread`.
 
         `domains_deny` takes precedence.
         """
-        if is_within(address.host, self.denied):
+        if self.denies(address.host):
             raise Unread("denied domain", f"{address.host} is excluded by the setting domains_deny")
-        if self.allowed and not is_within(address.host, self.allowed):
+        if self.allowed and not _is_within(address.host, self.allowed):
             message = f"{address.host} is not among the domains of the setting domains_allow"
             raise Unread("denied domain", message)
 

@@ -291,19 +291,14 @@ class Source(Record):
             notes.append(f"Source {self.number} was read in {copy}: {self.copy_address}")
         return notes
 
+    def merged(self, other: Source) -> Source:
+        """Return two states of the source as one: a read text wins over an excerpt, a text read
+        later over one read earlier.
 
-def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
-    """Merge sources by key: a read text wins over an excerpt, a text read later over one read
-    earlier.
-
-    A source keeps its number, the latest date that it was given, all its excerpts and engines, and
-    what a register lists about it.
-    """
-    merged = dict(current)
-    for key, source in update.items():
-        known = merged.get(key, source)
-        merged[key] = _merged(known, source)
-    return merged
+        A source keeps its number, the latest date that it was given, all its excerpts and engines,
+        and what a register lists about it.
+        """
+        return _merged(self, other)
 
 
 def _merged(first: Source, second: Source) -> Source:

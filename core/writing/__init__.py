@@ -6,8 +6,7 @@ continuation, check, corrections, packets, audit).
 Public modules; read `write` first for the draft, then `examination` for its check:
 
 - `write`: has models write the report and other prose, and continues what is cut off
-- `outline`: reads the outline that a user gives, and compares a report with it
-- `basis`: what a report is written from, as models read it
+- `basis`: what a report is written from, as models read it, with the outline that a user gives
 - `examination`: checks a draft against its sources, and has it corrected
 - `blocks`: divides a report into numbered blocks
 - `report`: streams and delivers a report, and makes its audit

@@ -88,7 +88,7 @@ def _changed(old: Sequence[str], new: Sequence[str]) -> list[BlockDifference]:
     """Return the differences of two lists of blocks that have no block in common."""
     differences = list[BlockDifference]()
     position = 0
-    counts = [_counted(block) for block in new]
+    counts = list(map(_counted, new))
     for block in old:
         counted = _counted(block)
         partner = None
@@ -125,8 +125,8 @@ def _word_pieces(before: str, after: str) -> tuple[WordPiece, ...]:
     new = list(_WORD.finditer(after))
     if max(len(old), len(new)) > _MOST_WORDS:
         return tuple(_pieces(before, after))
-    old_words = [found[1] for found in old]
-    new_words = [found[1] for found in new]
+    old_words = _WORD.findall(before)
+    new_words = _WORD.findall(after)
     pieces = list[WordPiece]()
     matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
     for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():

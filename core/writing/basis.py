@@ -19,7 +19,9 @@ from ..evidence.text.similarity import grouped
 from ..records.plan import Fact, Learning
 from ..records.research import Finding
 from ..records.sources import Dispute, Source
+from ..settings.context import Context
 from ..store.pages import Pages
+from ._outline import Outline
 from .notes import missing_of
 
 _ANALYSIS = "Analysis, not a source:"
@@ -207,6 +209,11 @@ class ReportBasis:
                 text = cited_sentences(text, room / len(text))
             shown.append(text)
         return fenced_knowledge(findings=shown, not_found=list(dict.fromkeys(not_found)))
+
+    def outline(self, context: Context) -> Outline | None:
+        """Return the outline that the user gives for the report; None if there is none that the
+        report can follow."""
+        return Outline.used(self.state.run, context)
 
     async def texts(
         self, pages: Pages, keys: Iterable[str] | None = None

@@ -26,6 +26,7 @@ from ..models.request import Request
 from ..models.resolve import is_extractive
 from ..records.research import Entry, Run
 from ..settings.context import Context
+from ._outline import Outline
 from .write import write_silently
 
 _MAIN_CODES = {"nb": "no", "fil": "tl"}
@@ -112,6 +113,11 @@ class Language(NamedTuple):
             f"The models are asked to write in {language.name!r}, but the result is not checked, "
             "and fixed headings (such as that of the list of sources) are in English.",
         )
+
+
+def check_writing(context: Context) -> tuple[str, ...]:
+    """Return notices on the settings `language` and `outline`; raises `UnknownSetting`."""
+    return (*Language.check(context.language), *Outline.check(context))
 
 
 def _by_name(name: str) -> Language | None:

@@ -6,7 +6,6 @@ import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import quote
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, RemoveMessage
 from langgraph.config import get_config
@@ -14,7 +13,7 @@ from langgraph.graph.message import push_message
 from typing_extensions import override
 
 from ...state import ResearchState
-from ..dialogue.conversation import REPLACES, Mark, mark_of, marked
+from ..dialogue.conversation import Mark, mark_of, marked
 from ..dialogue.transcripts import REASONING
 from ..events.blocks import MessagePackets, ReportPackets
 from ..events.call import ProseEvents
@@ -55,7 +54,7 @@ from ._titles import may_begin_with_title, split_title
 from .blocks import changed_blocks
 from .examination import Examined
 from .notes import ReportNotes
-from .versions import ThreadVersions, document_of
+from .versions import ThreadVersions, document_of, reader_of
 
 
 class ReportEvents(ProseEvents):
@@ -183,6 +182,8 @@ class Delivery:
     def __init__(self, state: ResearchState, context: Context, pages: Pages) -> None:
         self._state = state
         self._words = labels(state.run.language_code)
+        self._server_address = context.server_address
+        self._thread = pages.thread
         self.reader = reader_of(context.server_address, pages.thread)
 
     def end_packets(self, *, was_checked: bool) -> list[Packet]:
@@ -277,13 +278,13 @@ class Delivery:
 
         `thought` is the model's reasoning.
         """
-        document = document_of(ThreadVersions(self._state).finished(report), self.reader)
+        finished = ThreadVersions(self._state).finished(report)
+        document = document_of(finished, self._server_address, self._thread)
         more: dict[str, object] = {}
         if thought:
             more[REASONING] = thought
-        if self._state.run.entry == "edit":
-            more[REPLACES] = True
-        return marked(document, mark, **more)
+        is_edit = self._state.run.entry == "edit"
+        return marked(document, mark, replaces=is_edit, **more)
 
 
 class CleanReport(NamedTuple):
@@ -302,14 +303,6 @@ def clean_report(written: str, sources: Mapping[str, Source]) -> CleanReport:
     cleaned, cited, removed_markers = clean_for_draft(written, sources)
     title, text = split_title(cleaned)
     return CleanReport(title, text, cited, removed_markers)
-
-
-def reader_of(server_address: str | None, thread: str) -> str | None:
-    """Return the URL prefix under which a server (setting `server_address`) shows the documents of
-    a thread; None or empty as in `links_of`."""
-    if not server_address:
-        return server_address
-    return f"{server_address.rstrip('/')}/#/run/{quote(thread, safe='')}/source/"
 
 
 def _revision(packets: ReportPackets, before: str, after: CitingText) -> Packet:

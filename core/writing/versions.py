@@ -11,9 +11,10 @@ import uuid
 from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
+from urllib.parse import quote
 
 from ...state import ResearchState, StateUpdate, channels_reset
-from ..dialogue.conversation import REPLACES, marked, safe_text, title_or_question
+from ..dialogue.conversation import marked, safe_text, title_or_question
 from ..errors import StateUnreadable, UserMistake
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, title_line, write_document
@@ -31,8 +32,18 @@ class UnknownVersion(UserMistake):
     """The thread has no version with this number, or its text is not stored."""
 
 
-def document_of(finished: FinishedReport, reader: str | None = None) -> str:
-    """Return a finished report as a Markdown document; `reader` as in `links_of`."""
+def reader_of(server_address: str | None, thread: str) -> str | None:
+    """Return the URL prefix under which a server (setting `server_address`) shows the documents of
+    a thread; None or empty as in `links_of`."""
+    if not server_address:
+        return server_address
+    return f"{server_address.rstrip('/')}/#/run/{quote(thread, safe='')}/source/"
+
+
+def document_of(
+    finished: FinishedReport, server_address: str | None = None, thread: str = ""
+) -> str:
+    """Return a finished report as a Markdown document; links to documents as in `reader_of`."""
     return write_document(
         finished.report,
         finished.cited,
@@ -41,7 +52,7 @@ def document_of(finished: FinishedReport, reader: str | None = None) -> str:
         finished.was_researched,
         finished.contradictions,
         {source.key: source for source in finished.sources},
-        reader,
+        reader_of(server_address, thread),
         finished.title,
         finished.left_out,
     )
@@ -56,7 +67,10 @@ class Differences(NamedTuple):
     @property
     def data(self) -> list[list[dict[str, str]]]:
         """The differences as data: for each block, its pieces with `change` and `text`."""
-        return [[piece._asdict() for piece in block.pieces] for block in self.blocks]
+        data = list[list[dict[str, str]]]()
+        for block in self.blocks:
+            data.append([piece._asdict() for piece in block.pieces])
+        return data
 
 
 class ThreadVersions:
@@ -77,7 +91,7 @@ class ThreadVersions:
     def latest(self) -> Version | None:
         """The latest version of the report, which may be older than an answer about it;
         None if there is none."""
-        versions = [version for version in self.by_name.values() if not version.is_answer]
+        versions = self._listed(is_answer=False)
         return versions[-1] if versions else None
 
     def of_question(self, question_id: str) -> Version | None:
@@ -90,7 +104,7 @@ class ThreadVersions:
     def find(self, number: int, *, is_answer: bool = False) -> Version:
         """Return a version, or an answer, by its number; raises `UnknownVersion`, which says which
         there are."""
-        versions = [version for version in self.by_name.values() if version.is_answer == is_answer]
+        versions = self._listed(is_answer=is_answer)
         for version in versions:
             if version.number == number:
                 return version
@@ -184,13 +198,18 @@ class ThreadVersions:
         return versions
 
     def reverted(
-        self, version: Version, finished: FinishedReport, now: datetime, reader: str | None
+        self,
+        version: Version,
+        finished: FinishedReport,
+        now: datetime,
+        server_address: str | None,
+        thread: str,
     ) -> tuple[Version, StateUpdate]:
         """Return the new version that puts the report of an earlier one back, and the update of the
         state.
 
         It ends a question of its own, so that all that is found under the id of a question finds
-        the right report. `reader` as in `links_of`.
+        the right report. Links to documents as in `reader_of`.
         """
         latest = self.latest
         assert latest
@@ -219,8 +238,14 @@ class ThreadVersions:
         update["run"] = run
         update["report"] = report
         update["versions"] = {new.name: new}
-        update["messages"] = [marked(document_of(finished, reader), "report", **{REPLACES: True})]
+        update["messages"] = [
+            marked(document_of(finished, server_address, thread), "report", replaces=True)
+        ]
         return new, update
+
+    def _listed(self, *, is_answer: bool) -> list[Version]:
+        """Return the versions, or the answers, oldest first."""
+        return [version for version in self.by_name.values() if version.is_answer == is_answer]
 
     def _next(self, kind: VersionKind, date: str, content: str) -> Version:
         """Return the next version or answer of a thread."""

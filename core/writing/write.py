@@ -34,9 +34,9 @@ from ..settings.context import Context, Role
 from ..store.pages import Pages
 from ._continuation import Continuation, join_continuation
 from ._fact_lists import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
+from ._outline import Outline
 from .basis import ReportBasis
 from .notes import WITHHELD_REASON
-from .outline import Outline
 from .report import ReportEvents
 
 _CUT_OFF = "the report was cut off at the output limit (report_tokens)"
@@ -106,12 +106,10 @@ class TextWriter:
         events: ReportEvents,
         make_request: MakeRequest,
         passages: str,
-        outline: Outline | None,
     ) -> None:
         """`make_request` adds the facts of the run to a request.
 
-        `passages` is fenced text with the passages behind the findings, or empty. `outline` has the
-        sections of the report; None if the writer chooses them.
+        `passages` is fenced text with the passages behind the findings, or empty.
         """
         self._basis = basis
         self._state = basis.state
@@ -119,7 +117,7 @@ class TextWriter:
         self._events = events
         self._make_request = make_request
         self._passages = passages
-        self._outline = outline
+        self._outline = basis.outline(context)
         self._is_quick = self._state.run.is_quick
         self._facts: dict[str, list[str]] = {}
         if is_small("writer", self._context) and not self._is_quick:

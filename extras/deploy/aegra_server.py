@@ -31,7 +31,7 @@ from deep_research.core.settings.limits import DATABASE
 from deep_research.core.settings.server_settings import UserSettings
 from deep_research.core.store.database import open_database
 from deep_research.core.store.location import RunsLocation
-from deep_research.tools.run_engines import load_engines
+from deep_research.tools.run_engines import SearchEngines
 
 PLACE = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns"})
 """Keys that a client may set in `configurable` and `checkpoint`."""
@@ -140,7 +140,7 @@ def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
 
     async def graph() -> Any:
         # Resolve directories once, here.
-        await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
+        await asyncio.to_thread(lambda: SearchEngines(UserSettings().operator).load())
         location = RunsLocation.of(Context().data_dir)
         if not isinstance(location.target, str):
             raise UnknownSetting(

@@ -18,7 +18,10 @@ from ...core.records.research import Action, Ending, ToolRequest, total
 from ...core.settings.context import Context
 from ...prompts import render_prompt
 from ...state import BranchUpdate, ResearcherState
-from ...tools.offer import DOCUMENTS_CALL, load_tools
+from ...tools.offer import (
+    DOCUMENTS_CALL,
+    ToolOffer,
+)
 from ...tools.results import shrunk
 from ..turn import NodeRuntime, ResearcherTurn
 from ._calculations import calculated
@@ -33,7 +36,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     task = state.task
     turn = ResearcherTurn(state, runtime, CallEvents)
     context = turn.context
-    await load_tools(context)
+    await ToolOffer(context).load()
     if not (state.step or state.notes or state.was_nudged):
         packets = ResearcherPackets(turn.tab)
         turn.emit(packets.start(task.text), packets.title(task.title))

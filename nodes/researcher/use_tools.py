@@ -6,7 +6,7 @@ from ...core.events.call import SilentEvents
 from ...core.records import tool_names
 from ...core.records.sources import unopened
 from ...state import BranchUpdate, ResearcherState
-from ...tools.offer import load_tools
+from ...tools.offer import ToolOffer
 from ...tools.results import results_in
 from ...tools.tool import Meter, ToolContext
 from ...tools.use import (
@@ -24,7 +24,7 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     request, task = state.request, state.task
     assert request is not None
     turn = ResearcherTurn(state, runtime, SilentEvents)
-    await load_tools(turn.context)
+    await ToolOffer(turn.context).load()
     meter = Meter.of_task(task, state.spending)
     limits = turn.context.limits
     left = TimeLimit(limits.researcher_seconds_left(state.seconds), "researcher_seconds_hard")

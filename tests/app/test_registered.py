@@ -51,10 +51,10 @@ wiki = wiki:write_wiki
 OFFER = """
 from deep_research import Context
 from deep_research.app.exports.formats import export_formats
-from deep_research.tools.offer import researcher_tools
-from deep_research.tools.run_engines import choose_engines
+from deep_research.tools.offer import ToolOffer
+from deep_research.tools.run_engines import SearchEngines
 context = Context(engines=("shelf",), tools=("keepers",))
-print([engine.title for engine in choose_engines(context)], list(researcher_tools(context)))
+print([engine.title for engine in SearchEngines(context).chosen()], list(ToolOffer(context).schemas()))
 *_, last = export_formats().values()
 print(last.name, last.label, last.suffixes, last.media_type)
 """

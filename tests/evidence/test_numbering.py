@@ -20,8 +20,8 @@ from deep_research.core.evidence.citations.citing import (
     without_citations_of,
 )
 from deep_research.core.records.research import Finding
-from deep_research.core.records.sources import Source, merge_sources
-from deep_research.state import merge_findings
+from deep_research.core.records.sources import Source
+from deep_research.state import merge_findings, merge_sources
 
 KEYS = ["a", "b", "c", "d", "e"]
 LocalFinding = tuple[str, dict[int, str]]

@@ -12,8 +12,9 @@ from kit.reports import source_at
 from deep_research.core.library.library import Library
 from deep_research.core.reading.documents._standing import Standing, standing_of
 from deep_research.core.reading.documents.worker import parse
-from deep_research.core.records.sources import Origin, Source, merge_sources
+from deep_research.core.records.sources import Origin, Source
 from deep_research.core.writing.report import organisations
+from deep_research.state import merge_sources
 from deep_research.tools.results import read_results, write_results
 from deep_research.tools.tool import Hit, Outcome
 

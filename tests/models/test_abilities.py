@@ -18,8 +18,7 @@ from deep_research.core.models._compatible import CompatibleChatModel
 from deep_research.core.models._known_abilities import Ability, ModelMemory
 from deep_research.core.models._quirks import ModelTraits
 from deep_research.core.models.resolve import (
-    check_models,
-    load_models,
+    RoleModels,
     notes,
     profile_of,
     resolve_model,
@@ -225,7 +224,7 @@ async def test_the_window_is_read_from_the_server(
     asked: list[str] | None,
 ) -> None:
     server.paths, context = paths, settings(tmp_path)
-    await load_models(context)
+    await RoleModels(context).load()
     assert window(context) == tokens
     assert asked in (None, server.asked)
     assert server.requests == [], "no answer of a model is paid for it"
@@ -235,14 +234,14 @@ async def test_a_set_window_wins_and_a_small_one_names_its_setting(
     server: OpenAIServer, tmp_path: Path
 ) -> None:
     server.paths, context = ollama(), settings(tmp_path, window=60_000)
-    await load_models(context)
+    await RoleModels(context).load()
     assert (window(context), server.asked) == (60_000, [])
     context = settings(tmp_path)
-    await load_models(context)
+    await RoleModels(context).load()
     with pytest.raises(
         WindowTooSmall, match=r"'fake-1' reads 4096 tokens; 50000 are needed.*OLLAMA_CONTEXT_LENGTH"
     ):
-        check_models(("planner",), context)
+        RoleModels(context).check(("planner",))
 
 
 @pytest.mark.parametrize("tool_calls", ["auto", "tags"])
@@ -250,8 +249,8 @@ async def test_a_stored_window_is_used_if_none_is_stated(
     server: OpenAIServer, tmp_path: Path, tool_calls: str
 ) -> None:
     server.paths, context = LLAMA_CPP, settings(tmp_path, tool_calls=tool_calls)
-    await load_models(context)
-    await load_models(context)
+    await RoleModels(context).load()
+    await RoleModels(context).load()
     assert len(server.asked) == 2, "a process asks once"
     asked = chat(tmp_path, tool_calls=tool_calls)
     await asked.memory.save(Ability(rung="native" if tool_calls == "auto" else "tags"))
@@ -279,5 +278,5 @@ async def test_openai_is_asked_for_no_window_and_silence_is_no_error(
         assert await model.read_window() is None
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     context = settings(tmp_path)
-    await load_models(context)
+    await RoleModels(context).load()
     assert window(context) is None

@@ -22,7 +22,7 @@ from deep_research.core.errors import (
 from deep_research.core.models._faults import explain, host_in
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.resolve import (
-    check_models,
+    RoleModels,
     cost_of,
     model_host,
     profile_of,
@@ -58,7 +58,7 @@ def test_environment_variables_choose_the_model(
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)
     assert name_of(Context()) == name
-    check_models(("planner",), Context())
+    RoleModels(Context()).check(("planner",))
 
 
 def test_each_role_can_have_its_own_model(monkeypatch: Patch) -> None:
@@ -95,7 +95,7 @@ def test_the_profile_of_a_known_model_is_known(monkeypatch: Patch) -> None:
     assert profile[1:4] == (60_000, True, False)
     assert (
         "window of the model llama-4 is not known"
-        in check_models(("planner",), Context(models="openai:llama-4"))[0]
+        in RoleModels(Context(models="openai:llama-4")).check(("planner",))[0]
     )
 
 
@@ -168,7 +168,7 @@ def test_a_missing_or_malformed_key_and_an_invalid_address_are_refused_before_an
 ) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(error, match=words) as caught:
-        check_models(("writer",), Context(models="openai:gpt-5-mini"))
+        RoleModels(Context(models="openai:gpt-5-mini")).check(("writer",))
     assert "canary" not in str(caught.value)
     assert caught.value.exit_code == 2
 
@@ -190,7 +190,7 @@ def test_an_unknown_model_name_is_answered_with_the_valid_forms(
 ) -> None:
     pytest.importorskip("langchain")
     with pytest.raises(UnknownModel, match=r"setting models") as caught:
-        check_models(("planner",), Context(models=name))
+        RoleModels(Context(models=name)).check(("planner",))
     assert all(hint in str(caught.value) for hint in hints)
 
 
@@ -198,7 +198,7 @@ def test_other_providers_need_langchain(monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "langchain", None)
     monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
     with pytest.raises(UnknownModel, match="make install EXTRAS=providers") as caught:
-        check_models(("planner",), Context(models="nosuch:x"))
+        RoleModels(Context(models="nosuch:x")).check(("planner",))
     assert "'nosuch' needs LangChain, which is not installed" in str(caught.value)
 
 
@@ -206,12 +206,12 @@ async def test_other_providers_are_called_through_langchain(monkeypatch: Patch) 
     pytest.importorskip("langchain")
     context = Context(models="azure_openai:mine", window=60_000)
     with pytest.raises(KeyRefused, match="key of its provider"):
-        check_models(("planner",), context)
+        RoleModels(context).check(("planner",))
     with openai_server([say("Yes."), fail(401), fail(500)]) as server:
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
         monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
         monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
-        check_models(("planner",), context)
+        RoleModels(context).check(("planner",))
         model = resolve_model("planner", context)
         assert model is resolve_model("writer", context)
         whole = AIMessageChunk(content="")
@@ -255,10 +255,10 @@ def test_small_windows_are_refused_unless_they_are_allowed(
 ) -> None:
     context = Context(window=window, allow_small_window=allowed)
     if fits:
-        check_models(("planner",), context)
+        RoleModels(context).check(("planner",))
         return
     with pytest.raises(WindowTooSmall, match=f"reads {window} tokens") as caught:
-        check_models(("planner",), context)
+        RoleModels(context).check(("planner",))
     assert ("allow_small_window" in str(caught.value)) is not allowed
 
 

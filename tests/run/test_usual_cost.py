@@ -14,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.accounts.ledger import MOST_RUNS, FinishedRuns
-from deep_research.core.models.resolve import model_names
+from deep_research.core.models.resolve import RoleModels
 from deep_research.core.records.research import Depth, Plan, Run, Spent, UsualCost, total
 from deep_research.core.settings.context import ROLES, Context
 from deep_research.core.store.pages import Pages
@@ -51,12 +51,12 @@ def finished(
 
 async def record(pages: Pages, state: ResearchState) -> None:
     """Record a finished run with the models of `CONTEXT`."""
-    await FinishedRuns.like(pages, state.run, model_names(CONTEXT)).record(state)
+    await FinishedRuns.like(pages, state.run, RoleModels(CONTEXT).names()).record(state)
 
 
 async def usual_cost(pages: Pages, run: Run) -> UsualCost | None:
     """What finished runs like this one cost, with the models of `CONTEXT`."""
-    return await FinishedRuns.like(pages, run, model_names(CONTEXT)).usual_cost()
+    return await FinishedRuns.like(pages, run, RoleModels(CONTEXT).names()).usual_cost()
 
 
 async def test_the_fourth_run_of_a_kind_is_shown_the_medians_of_the_first_three(

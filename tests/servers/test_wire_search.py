@@ -37,7 +37,7 @@ from deep_research.core.records.research import total
 from deep_research.core.settings.context import Context
 from deep_research.core.writing.notes import ReportNotes
 from deep_research.tools.engine import EngineBlocked
-from deep_research.tools.run_engines import choose_engines
+from deep_research.tools.run_engines import SearchEngines
 
 Patch = pytest.MonkeyPatch
 
@@ -160,7 +160,7 @@ async def test_each_way_in_which_duckduckgo_blocks_is_recognized(
 ) -> None:
     with free_web(BLOCKS[how], {}) as free:
         use_servers(monkeypatch, free.environment())
-        [engine] = choose_engines(Context(engines=("duckduckgo",)))
+        [engine] = SearchEngines(Context(engines=("duckduckgo",))).chosen()
         with pytest.raises(EngineBlocked, match=re.escape(how)):
             await engine.search("light", 5)
 

@@ -19,8 +19,8 @@ from deep_research.core.errors import SearchRefused, UnknownSetting
 from deep_research.core.records.research import Scope
 from deep_research.core.settings.context import Context
 from deep_research.tools.engine import Found
-from deep_research.tools.offer import check_tools
-from deep_research.tools.run_engines import choose_engines, fallback_engines
+from deep_research.tools.offer import ToolOffer
+from deep_research.tools.run_engines import SearchEngines
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_run_searches_by_the_engines_of_its_settings_or_the_default_ones(
     monkeypatch: pytest.MonkeyPatch, key: str, settings: dict[str, Any], names: list[str]
 ) -> None:
     monkeypatch.setenv("TAVILY_API_KEY", key)
-    assert [engine.name for engine in choose_engines(Context(**settings))] == names
+    assert [engine.name for engine in SearchEngines(Context(**settings)).chosen()] == names
 
 
 @pytest.mark.fault(25)
@@ -49,19 +49,24 @@ def test_a_question_goes_on_with_the_engines_that_it_began_with_or_says_which_ke
     with pytest.raises(
         SearchRefused, match=r"set TAVILY_API_KEY, or start the question with other engines"
     ):
-        check_tools(began)
+        ToolOffer(began).check()
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
-    check_tools(began)
+    ToolOffer(began).check()
     offline = Context(engines=("tavily",)).within(Scope(docs=("/papers",)))
-    check_tools(offline)
-    assert choose_engines(offline) == (), "a key that was not there at the start changes nothing"
+    ToolOffer(offline).check()
+    assert SearchEngines(offline).chosen() == (), (
+        "a key that was not there at the start changes nothing"
+    )
 
 
 def test_engines_stand_in_where_nobody_named_any_and_a_key_that_comes_later_is_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def names(context: Context) -> list[str]:
-        return [engine.name for engine in (*choose_engines(context), *fallback_engines(context))]
+        return [
+            engine.name
+            for engine in (*SearchEngines(context).chosen(), *SearchEngines(context).fallback())
+        ]
 
     free = ["duckduckgo", "wikipedia", "arxiv"]
     began = Scope(engines=("duckduckgo",), engines_by_default=True)
@@ -115,7 +120,7 @@ def number(context: Context) -> int:
 async def test_an_engine_named_by_its_import_path_searches_under_that_name(name: str) -> None:
     dotted = f"{__name__}:{name}"
     context = Context(engines=f"{dotted} wikipedia")
-    engine, _ = choose_engines(context)
+    engine, _ = SearchEngines(context).chosen()
     assert engine.name == dotted
     context = context.within(Scope(engines=(dotted,)))
     outcome = await used("web_search", context, queries=["light"])
@@ -138,7 +143,7 @@ async def test_an_engine_named_by_its_import_path_searches_under_that_name(name:
 )
 def test_an_engine_that_cannot_be_loaded_is_named_in_one_line(name: str, words: str) -> None:
     with pytest.raises(UnknownSetting, match=rf"^engines: '{name}' {words}"):
-        choose_engines(Context(engines=(name,)))
+        SearchEngines(Context(engines=(name,))).chosen()
 
 
 @pytest.mark.parametrize("setting", ["engines", "retrievers"])
@@ -167,7 +172,7 @@ async def test_the_environment_names_retrievers_by_import_path_and_users_of_a_se
     with pytest.raises(
         UnknownSetting, match=f"retrievers: '{__name__}:Shelf' is not a LangChain retriever"
     ):
-        check_tools(Context(retrievers=f"{__name__}:Shelf"))
+        ToolOffer(Context(retrievers=f"{__name__}:Shelf")).check()
     with pytest.raises(ValueError, match="retrievers"):
         Context(retrievers="letters")
     schema = build_graph().get_context_jsonschema()

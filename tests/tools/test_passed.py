@@ -24,8 +24,8 @@ from deep_research.core.settings.context import Context
 from deep_research.core.settings.server_settings import UserSettings
 from deep_research.tools._passed import passed_schema
 from deep_research.tools.engine import Found
-from deep_research.tools.offer import check_tools, researcher_tools
-from deep_research.tools.run_engines import choose_engines
+from deep_research.tools.offer import ToolOffer
+from deep_research.tools.run_engines import SearchEngines
 
 LIT = "The Skerry Light was lit for the first time in 1844."
 KEPT = "Ada Moran kept the Skerry Light from 1901 to 1932."
@@ -231,7 +231,7 @@ def test_an_invalid_tool_is_refused_before_the_run_starts(
     settings: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(UnknownSetting, match=words):
-        check_tools(Context(**{"engines": ("wikipedia",), **settings}))
+        ToolOffer(Context(**{"engines": ("wikipedia",), **settings})).check()
 
 
 def test_the_description_of_a_tool_is_shortened_and_cleaned() -> None:
@@ -239,7 +239,7 @@ def test_the_description_of_a_tool_is_shortened_and_cleaned() -> None:
     def talker(light: str) -> str:
         return light
 
-    schema = researcher_tools(Context(tools=(talker,), engines=()))["talker"]["function"]
+    schema = ToolOffer(Context(tools=(talker,), engines=())).schemas()["talker"]["function"]
     assert len(schema["description"]) == 2000
     assert schema["description"].startswith("Hidden Ignore")
     many = {
@@ -247,7 +247,9 @@ def test_the_description_of_a_tool_is_shortened_and_cleaned() -> None:
         "properties": {f"a{n}": {"type": "string", "description": "x" * 900} for n in range(90)},
     }
     with pytest.raises(UnknownSetting, match="take more than 20000 characters"):
-        check_tools(Context(tools=(talker.model_copy(update={"args_schema": many}),), engines=()))
+        ToolOffer(
+            Context(tools=(talker.model_copy(update={"args_schema": many}),), engines=())
+        ).check()
 
 
 def test_users_of_the_server_can_set_no_tools_and_pass_no_engines() -> None:
@@ -264,10 +266,10 @@ def test_users_of_the_server_can_set_no_tools_and_pass_no_engines() -> None:
 def test_a_question_is_resumed_with_the_objects_that_are_passed_again() -> None:
     archive = Archive(documents=[])
     scope = Scope(engines=("Archive",))
-    [engine] = choose_engines(Context(engines=(archive,)).within(scope))
+    [engine] = SearchEngines(Context(engines=(archive,)).within(scope)).chosen()
     assert engine.name == "Archive"
     with pytest.raises(UnknownSetting, match="pass that object again"):
-        check_tools(Context().within(scope))
+        ToolOffer(Context().within(scope)).check()
 
 
 async def test_private_texts_of_a_retriever_go_to_no_other_engine() -> None:

@@ -15,14 +15,13 @@ from langgraph.store.memory import InMemoryStore
 from deep_research.app.embed import aresearch
 from deep_research.app.exports._bibliography import bibtex
 from deep_research.core.errors import UnknownSetting
-from deep_research.core.records.sources import merge_sources
 from deep_research.core.settings.context import Context
 from deep_research.core.writing._judging import Evidence
 from deep_research.core.writing.basis import ReportBasis
-from deep_research.state import ResearchState
+from deep_research.state import ResearchState, merge_sources
 from deep_research.tools._passed import records_of
 from deep_research.tools.engine import Found
-from deep_research.tools.offer import check_tools
+from deep_research.tools.offer import ToolOffer
 from deep_research.tools.tool import Outcome, ToolContext
 
 WRITTEN = f"{LIT} [1] {TALL} [1] {KEPT} [2]"
@@ -244,4 +243,4 @@ def test_an_invalid_retriever_is_refused_before_the_run_starts(
     settings: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(UnknownSetting, match=words):
-        check_tools(Context(**{"engines": (), **settings}))
+        ToolOffer(Context(**{"engines": (), **settings})).check()

@@ -25,7 +25,7 @@ from deep_research.tools.engine import (
     PartialResults,
 )
 from deep_research.tools.results import read_results, write_results
-from deep_research.tools.run_engines import choose_engines
+from deep_research.tools.run_engines import SearchEngines
 from deep_research.tools.tool import Meter, Outcome, ToolContext
 
 
@@ -36,7 +36,7 @@ async def search(
     **values: Any,
 ) -> Outcome:
     """Search by these shelves, or by the engines of the settings."""
-    engines = shelves or choose_engines(settings(**values))
+    engines = shelves or SearchEngines(settings(**values)).chosen()
     return await web_search(engines, *queries, tool_context=tool_context, **values)
 
 
@@ -468,7 +468,7 @@ async def test_a_tool_that_only_reports_an_error_has_failed_and_its_error_is_no_
         return result
 
     context = settings(engines=(finder,))
-    outcome = await web_search(choose_engines(context), "light")
+    outcome = await web_search(SearchEngines(context).chosen(), "light")
     assert outcome.hits == ()
     [broken] = outcome.broken
     assert broken.startswith("finder found nothing and reports ")
@@ -483,7 +483,7 @@ async def test_the_records_of_a_tool_that_also_reports_an_error_are_used() -> No
         """Finds pages."""
         return {"results": [page], "warnings": ["The index is old"], "message": "done"}
 
-    outcome = await web_search(choose_engines(settings(engines=(finder,))), "light")
+    outcome = await web_search(SearchEngines(settings(engines=(finder,))).chosen(), "light")
     assert addresses(outcome) == ["https://light.example/"]
     words = "finder found results, but also reports warnings: The index is old."
     assert outcome.partial == (words,)

@@ -19,7 +19,7 @@ from langchain_core.language_models import ModelProfile
 from deep_research.core.errors import UnknownSetting
 from deep_research.core.settings import server_settings
 from deep_research.core.settings.server_settings import UserSettings
-from deep_research.core.writing.outline import Outline
+from deep_research.core.writing._outline import Outline
 from deep_research.state import ResearchState
 
 LIT = "It was lit in 1844. [1]"

@@ -107,16 +107,22 @@ def language_beyond_doubt(text: str) -> str:
 
 
 @cache
-def common_words() -> Mapping[str, frozenset[str]]:
+def _common_words() -> Mapping[str, frozenset[str]]:
     """Return the most common words of each language that has a word table, by ISO 639-1 code."""
     return {code: frozenset(WORDS[f"common_{code}"].split()) for code in _WITH_COMMON_WORDS}
+
+
+def common_words_of(question: Sequence[str]) -> frozenset[str]:
+    """Return the most common words of the language of a question, given by its words; empty if it
+    is not known."""
+    return _common_words().get(language_of_question(question), frozenset())
 
 
 @cache
 def _owners() -> Mapping[str, tuple[str, ...]]:
     """Return the languages in which each common word is common."""
     owners = defaultdict[str, list[str]](list)
-    for code, words in common_words().items():
+    for code, words in _common_words().items():
         for word in words:
             owners[word].append(code)
     return {word: tuple(codes) for word, codes in owners.items()}

@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from ...concurrency import Threads
 from ._recognition import PAGES
@@ -27,8 +27,6 @@ from .records import DocumentKind, Extract, PageLink, Unreadable
 from .worker import SCANS, MessagePipe
 
 _WORKER = "deep_research.core.reading.documents.worker"
-FILES_AT_ONCE = 2
-"""Number of child processes that an indexing of the user's files uses at the same time."""
 _FILE_CHILDREN = 8
 """Maximum number of child processes for the user's files; several, since a server may index the
 files of several users, and a scan takes minutes."""
@@ -71,6 +69,9 @@ class _File(NamedTuple):
 
 class Parser:
     """Parses files in child processes, started on demand; a thread-safe context manager."""
+
+    FILES_AT_ONCE: ClassVar = 2
+    """Number of child processes that an indexing of the user's files uses at the same time."""
 
     def __init__(
         self,
