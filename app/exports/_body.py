@@ -16,7 +16,8 @@ from ...core.evidence.citations.footnotes import NoteMark, note_marks
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.markers import Marker, scan
 from ...core.records.report import ClaimCheck, Report
-from ._chart import add_charts, mark_numbers
+from ._chart import add_charts
+from ._series import mark_numbers
 from .finished import Finished, SourceQuote, readable, safe_tree
 
 # Rare brackets; since they are punctuation, as in `[1]`, Markdown parses the surrounding text the

@@ -276,7 +276,7 @@ class _Writer:
                 self._paragraph.paragraph_format.keep_with_next = is_kept
                 if cell is row[0]:
                     self._bookmark(row.get("id"))
-                if "figure" in cell.classes:
+                if {"figure", "right"} & {*cell.classes}:
                     self._paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
                 font = list(target.font)
                 if cell.tag == "th":

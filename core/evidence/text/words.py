@@ -108,6 +108,8 @@ CLOSING_ABBREVIATIONS = _table("closing_abbreviations")
 """Abbreviations such as "Inc." that may also end a sentence."""
 NEGATIONS = _table("negations")
 """Words such as "not", "never" and "nicht"."""
+CHANGE_WORDS = _table("changes")
+"""Words in headings of columns that state changes or differences, not levels."""
 QUESTION_WORDS = _table("question_words")
 DRAFT_WORDS = _table("draft_words")
 """Words for a draft, such as "draft" and "entwurf"."""
