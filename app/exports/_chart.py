@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 from copy import deepcopy
 from io import BytesIO
-from math import ceil, isnan
+from math import ceil
 from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -143,14 +143,13 @@ def _bars(series: Series) -> Figure:
     axes = figure.add_subplot()
     for index, (name, line) in enumerate(series.lines.items()):
         colour, hatch = _FILLS[index]
-        places = [row + index * thickness for row in range(len(names))]
-        lengths = [0.0 if isnan(number) else number for number in line]
+        offset = (index - (len(series.lines) - 1) / 2) * thickness
+        places = [row + offset for row in range(len(names))]
         bars = axes.barh(
-            places, lengths, thickness, label=name, color=colour, hatch=hatch, edgecolor="#44546a"
+            places, line, thickness, label=name, color=colour, hatch=hatch, edgecolor="#44546a"
         )
         axes.bar_label(bars, series.cells[name], padding=3)
-    middle = thickness * (len(series.lines) - 1) / 2
-    axes.set_yticks([row + middle for row in range(len(names))], names)
+    axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.margins(x=0.12)
     axes.axvline(0, color="#44546a", linewidth=0.8)

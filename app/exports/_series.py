@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from itertools import pairwise
 from math import isclose, isnan, nan
@@ -67,7 +67,10 @@ class Series(NamedTuple):
     @property
     def points(self) -> int:
         """How many numbers it has."""
-        return sum(not isnan(number) for line in self.lines.values() for number in line)
+        count = 0
+        for line in self.lines.values():
+            count += len(line) - sum(map(isnan, line))
+        return count
 
 
 class _Figure(NamedTuple):
@@ -97,6 +100,33 @@ class _Time(NamedTuple):
     """Which parts of a date it states."""
 
 
+class _Column(NamedTuple):
+    """The cells of a column below its heading."""
+
+    figures: Sequence[_Figure | None]
+    """The content of each cell; None for text."""
+    numbers: Sequence[_Figure]
+    """The figures of the cells with numbers."""
+    filled: int
+    """How many cells are not empty."""
+
+    @classmethod
+    def of(cls, cells: Sequence[str], language_code: str) -> _Column:
+        """Read the cells of a column."""
+        figures = list[_Figure | None]()
+        numbers = list[_Figure]()
+        filled = 0
+        for cell in cells:
+            figure = _figure_of(cell, language_code)
+            figures.append(figure)
+            if figure is None:
+                filled += 1
+            elif not isnan(figure.number):
+                filled += 1
+                numbers.append(figure)
+        return cls(figures, numbers, filled)
+
+
 class _Line(NamedTuple):
     """A column with numbers in one unit."""
 
@@ -117,14 +147,12 @@ def mark_numbers(table: lxml.html.HtmlElement, language_code: str) -> None:
     for column in range(len(head)):
         cells = table.xpath(f".//tr/*[{column + 1}]")
         texts = [row[column] for row in rows if column < len(row)]
-        figures = [_figure_of(text, language_code) for text in texts]
-        filled = [figure for figure in figures if figure is None or not isnan(figure.number)]
-        numbers = [figure for figure in filled if figure]
+        content = _Column.of(texts, language_code)
         was_aligned = "right" in cells[0].classes
-        is_mostly_numbers = bool(numbers) and 2 * len(numbers) >= len(filled)
-        if not was_aligned and not is_mostly_numbers:
+        has_numbers = bool(content.numbers) and 2 * len(content.numbers) >= content.filled
+        if not was_aligned and not has_numbers:
             continue
-        for cell, figure in zip(cells, [_Figure(nan), *figures], strict=False):
+        for cell, figure in zip(cells, [_Figure(nan), *content.figures], strict=False):
             cell.classes.discard("right")
             cell.classes.add("figure" if figure else "right")
 
@@ -152,18 +180,14 @@ def series_of(rows: Sequence[Sequence[str]], title: str, language_code: str) -> 
     Columns of text, of changes and in other units are left out, and so are cells that are no plain
     number.
     """
-    turned = list(zip(*rows, strict=False))
+    columns = list(zip(*rows, strict=False))
     unit_above = _unit(rows[0][0]) or _unit(title)
-    for table in (rows, turned):
-        names = [row[0] for row in table[1:]]
-        times = _times(names)
+    for table in (columns, rows):
+        times = _times(table[0][1:])
         if times:
-            # A total, average or change below the times is left out.
-            table = table[: len(times) + 1]
             return _best(table, times, unit_above, language_code)
-    for table in (rows, turned):
-        names = [row[0] for row in table[1:]]
-        if _can_be_compared(names):
+    for table in (columns, rows):
+        if _can_be_compared(table[0][1:]):
             found = _best(table, (), unit_above, language_code)
             if found:
                 return found
@@ -171,14 +195,20 @@ def series_of(rows: Sequence[Sequence[str]], title: str, language_code: str) -> 
 
 
 def _best(
-    table: Sequence[Sequence[str]], times: Sequence[float], unit_above: str, language_code: str
+    columns: Sequence[Sequence[str]], times: Sequence[float], unit_above: str, language_code: str
 ) -> Series | None:
-    """Return the columns of a table that share a unit, of several units those with most
-    columns."""
-    names = [row[0] for row in table[1:]]
+    """Return the columns that share a unit, of several units those with most columns.
+
+    The first one has the names of the rows. With `times`, rows below them are left out, such as a
+    total or an average.
+    """
+    end = 1 + len(times) if times else None
+    names, *others = columns
+    names = names[1:end]
     by_unit = defaultdict[str, dict[str, _Line]](dict)
-    for heading, *cells in list(zip(*table, strict=False))[1:]:
-        line = _line(heading, cells, unit_above, language_code)
+    for column in others:
+        heading = column[0]
+        line = _line(heading, column[1:end], unit_above, language_code)
         if line is None or (line.may_be_label and not times):
             continue
         if heading in by_unit[line.unit]:
@@ -192,46 +222,43 @@ def _best(
             best = lines
     if not best:
         return None
-    shown_units = {line.shown_unit for line in best.values()}
+    shown_unit = next(iter(best.values())).shown_unit
     kept = list(range(len(names)))
     if not times:
         kept = _compared_rows(list(best.values()))
         if len(kept) < FEWEST_POINTS or len(kept) * len(best) > _MOST_BARS:
             return None
-    numbers = {name: [line.numbers[row] for row in kept] for name, line in best.items()}
-    cells_shown = {name: [line.cells[row] for row in kept] for name, line in best.items()}
-    series = Series(
-        names=[names[row] for row in kept],
-        times=times,
-        lines=numbers,
-        cells=cells_shown,
-        unit=shown_units.pop() if len(shown_units) == 1 else "",
-    )
+    numbers = dict[str, Sequence[float]]()
+    shown = dict[str, Sequence[str]]()
+    for name, line in best.items():
+        numbers[name] = [line.numbers[row] for row in kept]
+        shown[name] = [line.cells[row] for row in kept]
+    series = Series([names[row] for row in kept], times, numbers, shown, shown_unit)
     return series if _is_drawable(series) else None
 
 
 def _line(heading: str, cells: Sequence[str], unit_above: str, language_code: str) -> _Line | None:
     """Return a column as a line; None if it is mostly text, states changes, or has several
     units."""
-    figures = [_figure_of(cell, language_code) for cell in cells]
-    filled = [figure for figure in figures if figure is None or not isnan(figure.number)]
-    numbers = [figure for figure in filled if figure]
-    if len(numbers) < FEWEST_POINTS or 2 * len(numbers) <= len(filled):
+    column = _Column.of(cells, language_code)
+    numbers = column.numbers
+    if len(numbers) < FEWEST_POINTS or 2 * len(numbers) <= column.filled:
         return None
-    units = {figure.unit or _unit(heading) or unit_above for figure in numbers}
-    is_change = any(figure.has_plus for figure in numbers) or any(
-        word.casefold() in CHANGE_WORDS for word in _WORD.findall(heading)
-    )
-    values = [figure.number for figure in numbers]
-    is_rank = values == list(range(1, len(values) + 1))
-    is_year = all(figure.is_year for figure in numbers)
+    is_change = not CHANGE_WORDS.isdisjoint(_WORD.findall(heading.casefold()))
+    is_rank = is_year = True
+    units = set[str]()
+    for place, figure in enumerate(numbers, 1):
+        units.add(figure.unit or _unit(heading) or unit_above)
+        is_change = is_change or figure.has_plus
+        is_rank = is_rank and figure.number == place
+        is_year = is_year and figure.is_year
     if len(units) != 1 or is_change:
         return None
     unit = units.pop()
     shown = list[str]()
     line = list[float]()
-    for figure, cell in zip(figures, cells, strict=True):
-        number = figure.number if figure else nan
+    for content, cell in zip(column.figures, cells, strict=True):
+        number = content.number if content else nan
         line.append(number)
         shown.append("" if isnan(number) else cell)
     may_be_label = not unit and (is_rank or is_year)
@@ -252,8 +279,8 @@ def _can_be_compared(names: Sequence[str]) -> bool:
 def _compared_rows(lines: Sequence[_Line]) -> list[int]:
     """Return the rows with a number, without a last one that is the total of the others."""
     kept = list[int]()
-    for row, numbers in enumerate(zip(*[line.numbers for line in lines], strict=True)):
-        if not all(map(isnan, numbers)):
+    for row in range(len(lines[0].numbers)):
+        if any(line.cells[row] for line in lines):
             kept.append(row)
     *parts, last = kept
     for line in lines:
@@ -265,32 +292,26 @@ def _compared_rows(lines: Sequence[_Line]) -> list[int]:
 
 def _is_drawable(series: Series) -> bool:
     """Whether a series has numbers that differ, and names that the font of charts has."""
-    numbers = {number for line in series.lines.values() for number in line if not isnan(number)}
-    letters = {*"".join([*series.names, *series.lines, *_all_cells(series)])} - _ALSO_DRAWN
-    return len(numbers) > 1 and all(ord(letter) in _DRAWN for letter in letters)
-
-
-def _all_cells(series: Series) -> Iterator[str]:
-    for cells in series.cells.values():
-        yield from cells
+    cells = set[str]().union(*series.cells.values()) - {""}
+    letters = {*"".join([*series.names, *series.lines, *cells])} - _ALSO_DRAWN
+    return len(cells) > 1 and all(ord(letter) in _DRAWN for letter in letters)
 
 
 def _times(names: Sequence[str]) -> Sequence[float]:
     """Parse the first names as times in years; empty unless they have the same form and rise or
     fall."""
-    times = list[_Time]()
+    years = list[float]()
+    forms = set[Sequence[str]]()
     for name in names:
         time = _time_of(name)
         if time is None:
             break
-        times.append(time)
-    if len(times) < FEWEST_POINTS:
+        years.append(time.years)
+        forms.add(time.form)
+    if len(years) < FEWEST_POINTS or len(forms) > 1:
         return ()
-    years = [time.years for time in times]
     steps = [later - earlier for earlier, later in pairwise(years)]
-    if len({time.form for time in times}) == 1 and (min(steps) > 0 or max(steps) < 0):
-        return years
-    return ()
+    return years if min(steps) > 0 or max(steps) < 0 else ()
 
 
 def _time_of(name: str) -> _Time | None:
