@@ -16,7 +16,7 @@ from babel.numbers import get_decimal_symbol
 
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.text.numbers import measures_in, numbers_in
-from ...core.evidence.text.words import CHANGE_WORDS, all_month_names
+from ...core.evidence.text.words import CHANGE_WORDS, VALUE_WORDS, all_month_names
 
 FEWEST_POINTS = 3
 """Minimum points per line or bars per chart."""
@@ -137,7 +137,7 @@ class _Line(NamedTuple):
     shown_unit: str
     """Unit that the cells state."""
     may_be_label: bool
-    """Whether its numbers may be years or ranks."""
+    """Whether its numbers may be years, ranks, or different quantities."""
 
 
 def mark_numbers(table: lxml.html.HtmlElement, language_code: str) -> None:
@@ -163,6 +163,10 @@ def table_rows(table: lxml.html.HtmlElement, language_code: str) -> list[list[st
     table = deepcopy(table)
     for mark in [*table.xpath(CITES), *table.find_class("note")]:
         mark.drop_tree()
+    for formula in table.iter("math"):
+        # Not 103 for ten to the third power.
+        formula.text = formula.get("alttext")
+        del formula[:]
     mark = f"({labels(language_code).not_verified})"
     rows = list[list[str]]()
     for row in table.iter("tr"):
@@ -244,13 +248,14 @@ def _line(heading: str, cells: Sequence[str], unit_above: str, language_code: st
     numbers = column.numbers
     if len(numbers) < FEWEST_POINTS or 2 * len(numbers) <= column.filled:
         return None
-    is_change = not CHANGE_WORDS.isdisjoint(_WORD.findall(heading.casefold()))
+    words = _WORD.findall(heading.casefold())
+    is_change = not CHANGE_WORDS.isdisjoint(words)
     is_rank = is_year = True
     units = set[str]()
-    for place, figure in enumerate(numbers, 1):
+    for rank, figure in enumerate(numbers, 1):
         units.add(figure.unit or _unit(heading) or unit_above)
         is_change = is_change or figure.has_plus
-        is_rank = is_rank and figure.number == place
+        is_rank = is_rank and figure.number == rank
         is_year = is_year and figure.is_year
     if len(units) != 1 or is_change:
         return None
@@ -261,7 +266,8 @@ def _line(heading: str, cells: Sequence[str], unit_above: str, language_code: st
         number = content.number if content else nan
         line.append(number)
         shown.append("" if isnan(number) else cell)
-    may_be_label = not unit and (is_rank or is_year)
+    is_mixed = bool(words) and VALUE_WORDS.issuperset(words)
+    may_be_label = not unit and (is_rank or is_year or is_mixed)
     return _Line(line, shown, unit, numbers[0].measure, may_be_label)
 
 

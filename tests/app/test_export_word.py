@@ -245,6 +245,7 @@ def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures
         ([["Port", "Rank"], ["Skerry", "1"], ["Ellen", "2"], ["North", "3"]], "en", None),
         ([["Port", "A"], ["Skerry", "+1 %"], ["Ellen", "−2 %"], ["North", "0 %"]], "en", None),
         ([["Port", "A"], ["Skerry", "5 m"], ["Ellen", "6 kg"], ["North", "7 %"]], "en", None),
+        ([["What", "Value"], ["Ports", "5"], ["Ships", "60"], ["Crew", "700"]], "en", None),
         ([["Port", "Ships"], ["Skerry", "5"], ["Ellen", "6"]], "en", None),
         ([["Port", "A"], ["Skerry", "5"], ["Ellen", "5–6"], ["North", "n/a"]], "en", None),
         ([["年", "债务"], ["2021", "5"], ["2022", "6"], ["2023", "7"]], "zh", None),
