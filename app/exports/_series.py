@@ -24,6 +24,8 @@ _MOST_LINES = 4
 """Maximum lines that are distinct in black and white."""
 _MOST_BARS = 24
 """Maximum bars of a chart."""
+_SHORTEST_BAR = 0.05
+"""Minimum length of the longest bar of a column, as a share of the longest of all."""
 _LONGEST_NAME = 70
 """Maximum characters of the name of a bar."""
 _TIME = re.compile(
@@ -226,6 +228,8 @@ def _best(
             best = lines
     if not best:
         return None
+    if not times:
+        best = _of_like_size(best)
     shown_unit = next(iter(best.values())).shown_unit
     kept = list(range(len(names)))
     if not times:
@@ -280,6 +284,15 @@ def _can_be_compared(names: Sequence[str]) -> bool:
         if not is_short or _time_of(name):
             return False
     return True
+
+
+def _of_like_size(lines: Mapping[str, _Line]) -> dict[str, _Line]:
+    """Return the lines whose bars would be visible beside the longest one."""
+    longest = dict[str, float]()
+    for name, line in lines.items():
+        longest[name] = max(abs(number) for number in line.numbers if not isnan(number))
+    least = _SHORTEST_BAR * max(longest.values())
+    return {name: line for name, line in lines.items() if longest[name] >= least}
 
 
 def _compared_rows(lines: Sequence[_Line]) -> list[int]:

@@ -240,6 +240,12 @@ def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures
             "en",
             {"Height": [5, 6, 7]},
         ),
+        # Beside the costs, the savings would be invisible.
+        (
+            [["", "Cost", "Saving"], ["A", "£7,500", "£90"], ["B", "£9", "£0"], ["C", "£1", "£2"]],
+            "en",
+            {"Cost": [7500, 9, 1]},
+        ),
         # Years, ranks, changes, mixed units and two numbers are no comparison.
         ([["Port", "Built"], ["Skerry", "1905"], ["Ellen", "1844"], ["North", "1990"]], "en", None),
         ([["Port", "Rank"], ["Skerry", "1"], ["Ellen", "2"], ["North", "3"]], "en", None),
