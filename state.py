@@ -385,6 +385,9 @@ class StepState(BranchState):
     """Queries of the next iteration, if known already."""
     open_next: tuple[str, ...] = ()
     """Addresses that the next iteration opens."""
+    opens_best: bool = False
+    """Whether the current iteration opens the best page of each query if none was named: no model
+    can choose among its results."""
     has_results: bool = False
     """Whether the current iteration found anything to read."""
     judged: Judgement | None = None
@@ -472,6 +475,7 @@ class BranchUpdate(StepOutput, total=False):
     queries: tuple[str, ...]
     next_queries: tuple[str, ...]
     open_next: tuple[str, ...]
+    opens_best: bool
     has_results: bool
     judged: Judgement
     unproductive: int

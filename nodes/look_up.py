@@ -111,7 +111,7 @@ def _step(turn: Turn) -> StepState:
     task = turn.single_task(searching, cycle=0)
     queries = turn.state.brief.queries[: limits.max_queries] or (task.text,)
     addresses = tuple(addresses_in(question)[: limits.max_open])
-    return StepState([task], iteration=1, queries=queries, open_next=addresses)
+    return StepState([task], iteration=1, queries=queries, open_next=addresses, opens_best=True)
 
 
 def _first_passages(

@@ -43,7 +43,7 @@ from .tool import Hit, Meter, Outcome, ResearchTool, ToolContext, ToolFailed, so
 
 logger = logging.getLogger(__name__)
 READ_PER_QUERY = 1
-"""Pages opened per query of a round if the model has named none."""
+"""Pages opened per query of a round in which no model chooses pages."""
 _NEVER_SENT = (
     "the arguments hold a key or password of this system's settings, which is never sent. Leave it "
     "out."
@@ -312,6 +312,8 @@ class SearchRound:
         self.queries: list[str] = []
         """The queries sent, and the step's title if all documents were read."""
         self._outcomes: list[Outcome] = []
+        self._earlier: list[Result] = []
+        """The results of earlier rounds, as shown to the model."""
         self.notes: list[AnyMessage] = []
         """The results as shown to the model."""
         self.has_results = False
@@ -332,6 +334,7 @@ class SearchRound:
         round that reads all documents also searches. Raises errors that stop the whole run.
         """
         try:
+            self._earlier = results_in(await self.pages.fill_in(self.state.notes))
             if self._reads_first:
                 # All of the user's documents are read whole.
                 documents = list(self.task.scope.whole)
@@ -371,7 +374,6 @@ class SearchRound:
         """Store all results, and what a model is shown of them as one note."""
         keys = [*self.state.keys, *self.new]
         numbers = {key: number for number, key in enumerate(keys, 1)}
-        earlier = results_in(await self.pages.fill_in(self.state.notes))
         fused = self._fused()
         self.has_results = bool(fused.hits)
         text_hash = await keep(
@@ -379,7 +381,7 @@ class SearchRound:
             numbers,
             self.pages,
             self.task.question_id,
-            earlier,
+            self._earlier,
             is_shared=self._reads_first,
         )
         call_id = DOCUMENTS_CALL if self._reads_first else self.state.call_id
@@ -412,6 +414,8 @@ class SearchRound:
         left = [most for most in (meter.most_searches, meter.most_calls) if most is not None]
         count = max(1, min([*left, len(self.state.queries)]))
         queries = self.state.queries[:count]
+        if not queries:
+            return
 
         def share(limit: int | None) -> int | None:
             """Return one parallel call's share of a limit."""
@@ -427,25 +431,23 @@ class SearchRound:
         self.queries += queries
 
     async def _read(self) -> None:
-        """Open the pages that the model named, or else the best of each query; replace excerpts
-        with their passages."""
-        read_before = {key for key, source in self.state.sources.items() if source.content_hash}
+        """Open the pages that the model named, or the best of each query where it cannot choose;
+        replace excerpts with their passages."""
         unread: list[list[Hit]] = []
-        best_of_each: list[list[Hit]] = []
         for outcome in self._outcomes:
-            of_query = [hit for hit in outcome.hits if not hit.source.content_hash]
-            new = [hit for hit in of_query if hit.source.key not in read_before]
-            unread.append(of_query)
-            best_of_each.append(new[:READ_PER_QUERY])
-        hits = distinct(interleave(unread), lambda hit: hit.source.key)
-        best = distinct(interleave(best_of_each), lambda hit: hit.source.key)
-        wanted = self.state.open_next or [hit.source.address for hit in best]
+            unread.append([hit for hit in outcome.hits if not hit.source.content_hash])
+        wanted = list(self.state.open_next)
+        if not wanted and self.state.opens_best:
+            wanted = self._best_of_each(unread)
         addresses = list(dict.fromkeys(wanted))[: self.context.limits.max_open]
         if not addresses:
             return
-        excerpts = {hit.source.address: hit.excerpt for hit in hits}
+        excerpts = {result["address"]: result["text"] for result in reversed(self._earlier)}
+        found_now = distinct(interleave(unread), lambda hit: hit.source.key)
+        excerpts |= {hit.source.address: hit.excerpt for hit in found_now}
         tool_context = self._tool_context(self._meter(), excerpts=excerpts, topic=self.task.text)
-        await Addresses(self.pages, self.task.question_id).allow(excerpts.keys())
+        found_addresses = [hit.source.address for hit in found_now]
+        await Addresses(self.pages, self.task.question_id).allow(found_addresses)
         call = ({"urls": addresses}, tool_context)
         [opened] = await self._use(tool_names.OPEN_URL, addresses, [call])
         read = {hit.source.key: hit for hit in opened.hits}
@@ -458,6 +460,16 @@ class SearchRound:
             outcomes.append(outcome._replace(hits=tuple(with_passages)))
         further = tuple(hit for hit in opened.hits if hit.source.key not in found)
         self._outcomes = [*outcomes, opened._replace(hits=further)]
+
+    def _best_of_each(self, unread: Sequence[Sequence[Hit]]) -> list[str]:
+        """Return the addresses of the best results of each query that the step has not read."""
+        read_before = {key for key, source in self.state.sources.items() if source.content_hash}
+        best: list[list[Hit]] = []
+        for of_query in unread:
+            new = [hit for hit in of_query if hit.source.key not in read_before]
+            best.append(new[:READ_PER_QUERY])
+        hits = distinct(interleave(best), lambda hit: hit.source.key)
+        return [hit.source.address for hit in hits]
 
     def _meter(self) -> Meter:
         return Meter.of_task(self.task, {**self.state.spending, **self.events.bill.costs})

@@ -16,15 +16,17 @@ from ...core.evidence.citations.footnotes import NoteMark, note_marks
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.markers import Marker, scan
 from ...core.records.report import ClaimCheck, Report
-from ._chart import add_charts, mark_numbers
+from ._chart import add_charts
+from ._formulas import formulas_in, set_formula
+from ._series import mark_numbers
 from .finished import Finished, SourceQuote, readable, safe_tree
 
 # Rare brackets; since they are punctuation, as in `[1]`, Markdown parses the surrounding text the
 # same way.
 _OPEN, _CLOSE = "⁅", "⁆"
-_MARK = re.compile(rf"{_OPEN}([bcenr])([0-9]+){_CLOSE}")
-"""A mark for the beginning (b) or end (e) of a sentence, for a citation (c), or for a footnote's
-text (n) or a reference to it (r), with the index of either."""
+_MARK = re.compile(rf"{_OPEN}([bcefnr])([0-9]+){_CLOSE}")
+"""A mark for the beginning (b) or end (e) of a sentence, for a citation (c), a formula (f), or a
+footnote's text (n) or a reference to it (r), with the index of each."""
 _REPLACED = str.maketrans({_OPEN: "[", _CLOSE: "]"})
 """Rare brackets in the report itself become ordinary ones."""
 _BLOCK = re.compile(r"(?:\s|\||[-*+•>#]{1,6}\s|\d{1,9}[.)]\s)*")
@@ -61,16 +63,25 @@ class _Edit(NamedTuple):
 
     offset: int
     order: int
-    """Order at the same offset: the end of a sentence (0), a beginning (1), a citation or footnote
-    (2)."""
+    """Order at the same offset: the end of a sentence (0), a beginning (1), a citation, formula or
+    footnote (2)."""
     end: int
     """End of the text that the marks replace."""
     marks: str
 
 
-def _mark_report(report: Report) -> tuple[str, list[Citation], list[NoteMark]]:
-    """Return the report's Markdown with `_MARK`s, its citations and the marks of its footnotes;
-    markers without a source stay unchanged."""
+class _Marked(NamedTuple):
+    """A report's Markdown with `_MARK`s, and what these stand for."""
+
+    text: str
+    citations: Sequence[Citation]
+    formulas: Sequence[lxml.html.HtmlElement]
+    notes: Sequence[NoteMark]
+
+
+def _mark_report(report: Report) -> _Marked:
+    """Return the report's Markdown with `_MARK`s; markers without a source and what is no formula
+    stay unchanged."""
     text = report.text.translate(_REPLACED)
     edits = list[_Edit]()
     for number, claim in enumerate(report.claims):
@@ -81,6 +92,15 @@ def _mark_report(report: Report) -> tuple[str, list[Citation], list[NoteMark]]:
         if start < end:
             edits.append(_Edit(start, 1, start, _mark("b", number)))
             edits.append(_Edit(end, 0, end, _mark("e", number)))
+    in_formulas = set[int]()
+    formulas = list[lxml.html.HtmlElement]()
+    for formula in formulas_in(text):
+        math = set_formula(formula)
+        if math is not None:
+            mark = _mark("f", len(formulas))
+            edits.append(_Edit(formula.start, 2, formula.end, mark))
+            formulas.append(math)
+            in_formulas.update(range(formula.start, formula.end))
     citations = list[Citation]()
     claim_starts = [claim.start for claim in report.claims]
     offset = 0
@@ -89,7 +109,7 @@ def _mark_report(report: Report) -> tuple[str, list[Citation], list[NoteMark]]:
             offset += len(part)
             continue
         end = offset + len(part.raw)
-        if report.keys.keys() >= {*part.numbers}:
+        if offset not in in_formulas and report.keys.keys() >= {*part.numbers}:
             claim_index = bisect_right(claim_starts, offset) - 1
             if claim_index >= 0 and offset >= report.claims[claim_index].end:
                 claim_index = -1
@@ -103,7 +123,7 @@ def _mark_report(report: Report) -> tuple[str, list[Citation], list[NoteMark]]:
     for index, note in enumerate(notes):
         kind = "r" if note.is_reference else "n"
         edits.append(_Edit(note.start, 2, note.end, _mark(kind, index)))
-    return _edited(text, edits), citations, notes
+    return _Marked(_edited(text, edits), citations, formulas, notes)
 
 
 def _mark(kind: str, number: int) -> str:
@@ -136,8 +156,7 @@ class _MarkRenderer:
         self,
         finished: Finished,
         quotes: Sequence[SourceQuote],
-        citations: Sequence[Citation],
-        notes: Sequence[NoteMark],
+        marked: _Marked,
         is_on_paper: bool,
     ) -> None:
         self._claims = finished.report.claims
@@ -147,8 +166,7 @@ class _MarkRenderer:
         self._quote_indexes = {
             (quote.number, quote.claim): index for index, quote in enumerate(quotes)
         }
-        self._citations = citations
-        self._notes = notes
+        self._marked = marked
         self._is_on_paper = is_on_paper
         self.claim: ClaimCheck | None = None
         """The checked sentence to which the next words belong; None between sentences."""
@@ -169,10 +187,12 @@ class _MarkRenderer:
                 if isinstance(last, str) and last.endswith(" "):
                     # Keeps the citation on the same line as the word before it.
                     pieces[-1] = last.rstrip() + "\u00a0"
-                pieces.append(self._citation(self._citations[number]))
+                pieces.append(self._citation(self._marked.citations[number]))
                 is_after_citation = True
             elif kind in "nr":
-                pieces.append(_note(self._notes[number]))
+                pieces.append(_note(self._marked.notes[number]))
+            elif kind == "f":
+                pieces.append(self._marked.formulas[number])
             else:
                 self.claim = self._claims[number] if kind == "b" else None
                 self._claim_number = number
@@ -232,10 +252,10 @@ def report_body(
     Citations open their quote (on paper, link to it in the table of evidence); without a quote,
     they link to the list of sources.
     """
-    text, citations, notes = _mark_report(finished.report)
-    tree = safe_tree(text)
-    headings = _headings(tree)
-    _fill(tree, _MarkRenderer(finished, quotes, citations, notes, is_on_paper))
+    marked = _mark_report(finished.report)
+    tree = safe_tree(marked.text)
+    headings = _headings(tree, marked.formulas)
+    _fill(tree, _MarkRenderer(finished, quotes, marked, is_on_paper))
     for label in tree.xpath(".//span[@class='note']"):
         # Word has targets of links only at the beginning of paragraphs.
         paragraph = next(label.iterancestors("p"), None)
@@ -299,7 +319,9 @@ def _insert(parent: lxml.html.HtmlElement, index: int, pieces: Sequence[BodyPart
             parent.text = (parent.text or "") + piece
 
 
-def _headings(tree: lxml.html.HtmlElement) -> list[Heading]:
+def _headings(
+    tree: lxml.html.HtmlElement, formulas: Sequence[lxml.html.HtmlElement]
+) -> list[Heading]:
     """Normalise heading levels, set anchors, and return the headings."""
     elements = list(tree.iter(*_LEVELS))
     highest = min([_LEVELS[element.tag] for element in elements], default=1)
@@ -311,6 +333,9 @@ def _headings(tree: lxml.html.HtmlElement) -> list[Heading]:
         level = min(_LEVELS[element.tag] - highest + _TOP, level + 1, 6)
         element.tag = f"h{level}"
         element.set("id", anchor)
-        words = " ".join(_MARK.sub("", element.text_content()).split())
+        marked = element.text_content()
+        for number, formula in enumerate(formulas):
+            marked = marked.replace(_mark("f", number), formula.text_content())
+        words = " ".join(_MARK.sub("", marked).split())
         headings.append(Heading(anchor, words, level))
     return headings

@@ -24,6 +24,7 @@ from ...core.evidence.citations.labels import is_right_to_left
 from ..words import EvidenceShown
 from ._body import columns_of, longest_word
 from ._page import report_page
+from ._word_formulas import word_formula
 from .finished import Finished
 
 _SKIPPED = {"skip", "legend"}
@@ -200,6 +201,11 @@ class _Writer:
                 picture = self._paragraph.add_run().add_picture(file, Cm(16))
                 picture._inline.docPr.set("descr", child.get("alt"))
                 self._paragraph = None
+            case "math":
+                if self._paragraph is None:
+                    self._begin(target)
+                self._paragraph._p.append(word_formula(child))
+                self._run = self._paragraph.add_run()
             case "br":
                 self._add("\n", target)
             case _ if {"cite", "number"} & {*child.classes}:
@@ -276,7 +282,7 @@ class _Writer:
                 self._paragraph.paragraph_format.keep_with_next = is_kept
                 if cell is row[0]:
                     self._bookmark(row.get("id"))
-                if "figure" in cell.classes:
+                if {"figure", "right"} & {*cell.classes}:
                     self._paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
                 font = list(target.font)
                 if cell.tag == "th":

@@ -36,6 +36,10 @@ _LEFT_OVER = re.compile(r"\*\*|`|^[\s|:-]+$")
 table header."""
 
 
+_RIGHT = "text-align:right"
+"""Style that the Markdown parser gives to the cells of a column that ends in `--:`."""
+
+
 class Finished(NamedTuple):
     """A finished report with its sources, notes and disputes."""
 
@@ -96,13 +100,19 @@ def readable(text: str) -> str:
 
 def safe_tree(markdown: str) -> lxml.html.HtmlElement:
     """Render Markdown as a `div` of harmless elements; raw HTML is shown as text, links and images
-    as their words."""
+    as their words.
+
+    Table cells that the writer aligned to the right have the class `right`.
+    """
     html = _markdown().render(sanitized(readable(markdown)))
     # Applied again for characters written as entities.
     tree = lxml.html.fragment_fromstring(readable(html), create_parent="div")
     for element in tree.iter():
+        is_right = element.get("style") == _RIGHT
         for name in {*element.keys()} - {"start"}:
             del element.attrib[name]
+        if is_right:
+            element.set("class", "right")
     return tree
 
 

@@ -114,7 +114,7 @@ class Limits(KnownNames, EnvironmentSettings):
     """Planned strategy: active seconds since the plan after which no more steps start and the
     report is written."""
     max_step_iterations: int = Field(default=5, ge=1)
-    """Rounds of queries per step of a typed plan."""
+    """Rounds of searching and reading per step of a typed plan."""
     max_follow_ups: int = Field(default=1, ge=0)
     """Depth of follow-up steps below a step that searches; 0: no step, not even an analysis, gets
     one."""

@@ -6,9 +6,11 @@ from langchain_core.messages import AnyMessage
 
 from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets, activity
+from ...core.models.resolve import is_extractive, is_small
 from ...core.records import tool_names
 from ...core.records.plan import PLAN_TIME_OVER
 from ...core.records.research import total
+from ...core.settings.context import Context
 from ...state import BranchUpdate, StepState
 from ...tools.offer import DOCUMENTS_CALL
 from ...tools.tool import Meter
@@ -19,8 +21,10 @@ from ..turn import NodeRuntime
 async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     """Ask the model for queries unless it named some in `study`.
 
-    If it gives none, search for the title of the step. The step ends if its time or its allowance
-    is used up, or if there is no new query.
+    If it gives none, search for the title of the step. Pages that it named in `study` are opened
+    along with the search; without any, the best of each query are opened where no model would see
+    the results first. The step ends if its time or its allowance is used up, or if there is no new
+    query.
     """
     task = state.task
     turn = StepTurn(state, runtime)
@@ -31,7 +35,13 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
     turn.emit(activity("search", task.question, turn.placement, task.step.title))
-    update = BranchUpdate(iteration=state.iteration + 1, turn=state.turn + 1)
+    limits = turn.context.limits
+    is_last = state.iteration + 1 >= limits.max_step_iterations
+    update = BranchUpdate(
+        iteration=state.iteration + 1,
+        turn=state.turn + 1,
+        opens_best=is_last or not _chooses_pages(turn.context),
+    )
     if state.next_queries or state.open_next:
         return {**update, "queries": state.next_queries}
     if reads_first:
@@ -51,12 +61,18 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
         queries = turn.work.new_queries(form)
     else:
         # Even if the title was searched before: its results may not have been read.
+        update["opens_best"] = True
         queries = (task.step.title,)
         form = RecordRound(next_queries=[task.step.title])
     notes = list[AnyMessage]()
     if queries:
         notes.append(form.as_call(f"{task.id}-{state.iteration + 1}"))
     return {**update, "queries": queries, "is_over": not queries, "notes": [notes]}
+
+
+def _chooses_pages(context: Context) -> bool:
+    """Return whether the model that studies the results is asked which pages to open."""
+    return not is_small("researcher", context) and not is_extractive("researcher", context)
 
 
 def _limit(state: StepState, turn: StepTurn, *, reads_first: bool) -> str:

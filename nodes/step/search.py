@@ -1,4 +1,4 @@
-"""Searches for the queries of a step in parallel, and reads the best pages."""
+"""Searches for the queries of a step in parallel, and opens the pages that were chosen."""
 
 from __future__ import annotations
 

@@ -68,7 +68,8 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     is_complete = any(verdict.is_complete for verdict in verdicts)
     is_over = is_complete or state.iteration >= limits.max_step_iterations
     unproductive = state.unproductive + 1
-    if learned.learnings:
+    has_chosen_first = state.iteration == 1 and bool(filled_in.open_next)
+    if learned.learnings or has_chosen_first:
         unproductive = 0
     is_unproductive = unproductive >= _MOST_UNPRODUCTIVE
     update = BranchUpdate(

@@ -9,10 +9,11 @@ from typing import Any
 import docx
 import lxml.html
 import pytest
+from docx.enum.text import WD_ALIGN_PARAGRAPH
 from kit.reports import QUESTION, QUOTE, UNCHECKED, at, faults, finished, tree, words, written
 
-from deep_research.app.exports._chart import series_of
 from deep_research.app.exports._page import report_page
+from deep_research.app.exports._series import series_of
 from deep_research.app.exports._word import report_docx
 from deep_research.app.exports.finished import Finished
 
@@ -141,7 +142,7 @@ def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures
     assert image.get("src").startswith("data:image/svg+xml;base64,")
     assert image.get("alt") == (
         "Debt and cash. Debt (million euros): 2024 1,021.3, 2023 920.7, 2022 918.2, 2021 914.9, 2020 912.4; "
-        "Cash (million euros): 2024 4.2, 2021 3, 2020 3.1"
+        "Cash (million euros): 2024 4.2, 2021 3.0, 2020 3.1"
     )
     assert words(chart.find("figcaption")) == "Debt and cash 12"
     assert list(faults(page)) == []
@@ -166,7 +167,11 @@ def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures
             "en",
             {"A": [5, 6, 7]},
         ),
-        ([["Port", "2024"], ["Skerry", "5"], ["Ellen", "6"], ["North", "7"]], "en", None),
+        (
+            [["Port", "2024"], ["Skerry", "5"], ["Ellen", "6"], ["North", "7"]],
+            "en",
+            {"2024": [5, 6, 7]},
+        ),
         ([["Year", "Debt"], ["2021", "5"], ["2022", "6"]], "en", None),
         ([["Year", "Debt"], ["2021", "5"], ["2023", "6"], ["2022", "7"]], "en", None),
         ([["Year", "Debt"], ["2021", "5"], ["Q2 2022", "6"], ["2023", "7"]], "en", None),
@@ -198,14 +203,90 @@ def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures
             "en",
             None,
         ),
-        ([HEAD, ["Debt (euros)", "5", "6", "7"], ["Share (%)", "5", "6", "7"]], "en", None),
+        (
+            [HEAD, ["Debt (euros)", "5", "6", "7"], ["Share (%)", "5", "6", "7"]],
+            "en",
+            {"Debt (euros)": [5, 6, 7]},
+        ),
+        # Changes and a total are no part of a series.
+        (
+            [[*HEAD, "Change"], ["Debt", "$5", "$6", "$7", "+40 %"]],
+            "en",
+            {"Debt": [5, 6, 7]},
+        ),
+        (
+            [["Year", "Debt"], ["2021", "5"], ["2022", "6"], ["2023", "7"], ["Total", "18"]],
+            "en",
+            {"Debt": [5, 6, 7]},
+        ),
+        (
+            [
+                ["System", "Cost", "Lifetime (years)", "Cost in 2024", "Growth", "Note"],
+                ["Boiler", "£2,500", "12", "£2,700", "3 %", "common"],
+                ["Pump", "£11,300", "20", "£11,500", "2 %", "loud"],
+                ["Pellets", "not given", "18", "–", "4 %", "rare"],
+                ["Panels", "£4,100", "10", "£4,000", "5 %", "new"],
+            ],
+            "en",
+            {"Cost": [2500, 11300, 4100], "Cost in 2024": [2700, 11500, 4000]},
+        ),
+        (
+            [["Port", "Ships"], ["Skerry", "5"], ["Ellen", "6"], ["North", "7"], ["All", "18"]],
+            "en",
+            {"Ships": [5, 6, 7]},
+        ),
+        (
+            [["", "Skerry", "Ellen", "North"], ["Height", "5 m", "6 m", "7 m"]],
+            "en",
+            {"Height": [5, 6, 7]},
+        ),
+        # Beside the costs, the savings would be invisible.
+        (
+            [["", "Cost", "Saving"], ["A", "£7,500", "£90"], ["B", "£9", "£0"], ["C", "£1", "£2"]],
+            "en",
+            {"Cost": [7500, 9, 1]},
+        ),
+        # Years, ranks, changes, mixed units and two numbers are no comparison.
+        ([["Port", "Built"], ["Skerry", "1905"], ["Ellen", "1844"], ["North", "1990"]], "en", None),
+        ([["Port", "Rank"], ["Skerry", "1"], ["Ellen", "2"], ["North", "3"]], "en", None),
+        ([["Port", "A"], ["Skerry", "+1 %"], ["Ellen", "−2 %"], ["North", "0 %"]], "en", None),
+        ([["Port", "A"], ["Skerry", "5 m"], ["Ellen", "6 kg"], ["North", "7 %"]], "en", None),
+        ([["What", "Value"], ["Ports", "5"], ["Ships", "60"], ["Crew", "700"]], "en", None),
+        ([["Port", "Ships"], ["Skerry", "5"], ["Ellen", "6"]], "en", None),
+        ([["Port", "A"], ["Skerry", "5"], ["Ellen", "5–6"], ["North", "n/a"]], "en", None),
         ([["年", "债务"], ["2021", "5"], ["2022", "6"], ["2023", "7"]], "zh", None),
         ([["Word"], ["2021"]], "en", None),
     ],
 )
-def test_only_a_single_clear_series_becomes_a_chart(rows: Any, language: str, lines: Any) -> None:
+def test_series_and_comparisons_in_one_unit_become_charts(
+    rows: Any, language: str, lines: Any
+) -> None:
     series = series_of(rows, "", language)
     assert (series.lines if series else None) == lines
+
+
+def test_columns_of_numbers_are_aligned_to_the_right_by_most_of_their_cells_or_by_the_writer() -> (
+    None
+):
+    table = """| Port | Ships | Depth | Note |
+|---|---|---|---:|
+| Skerry | 5 [1] | deep | good |
+| Ellen | not given | deep | 5 |
+| North | 7 | 6 m | bad |
+"""
+    found = written(table)
+    rows = tree(found).xpath("//article//tr")
+    classes = [[cell.get("class") for cell in row] for row in rows]
+    assert classes == [
+        [None, "figure", None, "figure"],
+        [None, "figure", None, "right"],
+        [None, "right", None, "figure"],
+        [None, "figure", None, "right"],
+    ]
+    [word_table, *_] = document(found).tables
+    sides = [[cell.paragraphs[0].alignment for cell in row.cells] for row in word_table.rows]
+    right = WD_ALIGN_PARAGRAPH.RIGHT
+    assert sides == [[None, right, None, right]] * 4
 
 
 @pytest.mark.slow
@@ -213,7 +294,11 @@ def test_a_report_has_at_most_three_charts_and_none_without_the_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("matplotlib")
-    report = written(DEBT * 5)
-    assert len(charts(report)) == 3 and len(at(tree(report), "//article//table")) == 5
+    ships = "## Ships\n\n| Port | Ships |\n|---|---|\n| A | 5 |\n| B | 6 |\n| C | 7 |\n\n"
+    report = written(ships + DEBT * 3)
+    # The charts of the tables with most numbers.
+    assert [words(chart).split()[0] for chart in charts(report)] == ["Debt"] * 3
+    assert len(at(tree(report), "//article//table")) == 4
+    assert [words(chart).split()[0] for chart in charts(written(ships))] == ["Ships"]
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert charts(report) == []

@@ -369,7 +369,8 @@ LAYOUT = {
 }
 PARTS = {"a", "div", "span", "bdi", "button", "dl", "dt", "dd"}
 CHARTS = {"figure", "figcaption", "img"}
-TAGS = TEXT_TAGS | BLOCKS | LAYOUT | PARTS | CHARTS
+FORMULAS = {"math", "mrow", "mi", "mn", "mo", "mtext", "mfrac", "msup", "msub", "mspace"}
+TAGS = TEXT_TAGS | BLOCKS | LAYOUT | PARTS | CHARTS | FORMULAS
 OURS = {
     *(
         "aria-label",
@@ -395,7 +396,8 @@ OURS = {
         "name",
     ),
 }
-ATTRIBUTES = OURS | {"alt", "href", "rel", "src", "start", "target"}
+OF_FORMULAS = {"accent", "alttext", "display", "mathvariant", "stretchy", "width"}
+ATTRIBUTES = OURS | OF_FORMULAS | {"alt", "href", "rel", "src", "start", "target"}
 
 
 def faults(page: str) -> Iterator[str]:

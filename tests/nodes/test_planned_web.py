@@ -8,7 +8,19 @@ from typing import Any
 
 import pytest
 from kit.engines import Answer, SearchApi, found, refused
-from kit.planned import INCOMPLETE, PlannedLab, Rule, in_turn, plan, planned_lab, queries, step
+from kit.planned import (
+    INCOMPLETE,
+    RULES,
+    Asked,
+    PlannedLab,
+    Rule,
+    failing,
+    in_turn,
+    plan,
+    planned_lab,
+    queries,
+    step,
+)
 from kit.runs import DOCUMENTS
 from kit.web import Web, hostile_web
 
@@ -72,28 +84,70 @@ def problems(state: ResearchState) -> str:
     return " ".join(problem for action in actions for problem in action.problems)
 
 
-async def test_a_step_reads_the_best_page_of_each_query_once_and_none_that_was_not_found(
+async def test_a_step_reads_the_pages_that_its_model_chose_once_it_saw_the_results(
     tmp_path: Path, api: SearchApi, web: Web
 ) -> None:
     hidden = web.url("/hidden")
     finds(api, web, QUERY, "one", "three")
     finds(api, web, "lamp", "two", "one")
-    choosing = in_turn(queries(QUERY, "lamp"), queries(hidden))
-    run = on_the_web(tmp_path, web, {"choose_queries": choosing, "give_verdict": INCOMPLETE})
+    opened_before = list[list[str]]()
+
+    def choose(asked: Asked) -> dict[str, Any]:
+        opened_before.append(opened(web))
+        answers: list[dict[str, Any]] = [
+            {"queries": [QUERY, "lamp"]},
+            {"queries": ["keeper"], "open_next": [web.url("/three"), hidden]},
+            {"queries": []},
+        ]
+        return answers[asked.number - 1]
+
+    nothing_yet: Rule = lambda _: {"learnings": []}  # noqa: E731 - a rule
+    learning = in_turn(nothing_yet, RULES["record_learnings"])
+    rules: dict[str, Rule] = {
+        "choose_queries": choose,
+        "give_verdict": INCOMPLETE,
+        "record_learnings": learning,
+    }
+    run = on_the_web(tmp_path, web, rules)
     state = await run.ask()
-    assert sorted(api.queries[1:]) == sorted((QUERY, "lamp", hidden))
-    assert sorted(opened(web)) == ["/one", "/two"] and READ_PER_QUERY == 1
-    results = run.asked("record_learnings")[0].results
-    read = {result["title"]: PADDING.strip() in result["text"] for result in results}
-    assert read == {"One": True, "Two": True, "Three": False}
+    assert sorted(api.queries[1:3]) == sorted((QUERY, "lamp")) and api.queries[3:] == ["keeper"]
+    assert opened_before == [[], [], ["/three"]]
+    first, second = run.asked("record_learnings")
+    assert [PADDING.strip() in result["text"] for result in first.results] == [False] * 3
+    [read] = second.results
+    assert read["title"] == "Three" and PADDING.strip() in read["text"]
+    assert "neither the user nor a result" in problems(state)
     shown = [
         document["link"]
         for packet in run.of_type("open_url_documents")
         for document in packet["documents"]
     ]
-    assert sorted(shown) == [web.url("/one"), web.url("/two")]
+    assert shown == [web.url("/three")]
     assert {learning.source for learning in state.learnings.values()} <= state.sources.keys()
-    assert state.report and web.url("/one") in state.messages[-1].text
+    assert state.report and web.url("/three") in state.messages[-1].text
+
+
+@pytest.mark.parametrize("case", ["no round follows", "the model fails"])
+async def test_a_step_reads_the_best_page_of_each_query_where_no_model_can_choose(
+    tmp_path: Path, api: SearchApi, web: Web, case: str
+) -> None:
+    finds(api, web, QUERY, "one", "three")
+    finds(api, web, "lamp", "two", "one")
+    finds(api, web, f"About {TASK}", "two", "one")
+    limits: dict[str, Any] = {}
+    choosing = queries(QUERY, "lamp")
+    expected = ["/one", "/two"]
+    if case == "the model fails":
+        choosing = failing(OSError("gone"))
+        expected = ["/two"]
+    else:
+        limits["max_step_iterations"] = 1
+    run = on_the_web(tmp_path, web, {"choose_queries": choosing}, limits=limits)
+    await run.ask()
+    assert sorted(opened(web)) == expected and READ_PER_QUERY == 1
+    results = run.asked("record_learnings")[0].results
+    read = [result["title"] for result in results if PADDING.strip() in result["text"]]
+    assert sorted(f"/{title.lower()}" for title in read) == expected
 
 
 @pytest.mark.sweep
@@ -140,7 +194,9 @@ async def test_a_failed_page_or_search_costs_nothing_else(
     for name in broken:
         web.publish(f"/{name}", "gone", 404)
     api.on("keeper", refused(400))
-    run = on_the_web(tmp_path, web, {"choose_queries": queries(QUERY, "lamp", "keeper")})
+    rules = {"choose_queries": queries(QUERY, "lamp", "keeper")}
+    # In the only round, the best page of each query is opened.
+    run = on_the_web(tmp_path, web, rules, limits={"max_step_iterations": 1})
     state = await run.ask()
     [asked] = run.asked("record_learnings")
     # The engine's excerpt is still there.

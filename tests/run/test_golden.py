@@ -18,6 +18,7 @@ from kit.engines import SearchApi, refused
 from kit.models import by_figures, call, calls
 from kit.packets import merged
 from kit.planned import (
+    INCOMPLETE,
     RULES,
     Rule,
     at_first,
@@ -506,7 +507,17 @@ WEB: dict[str, Callable[[Web], Case]] = {
     ),
     "planned, web": lambda web: planned(
         plan(step(LAMP), step("Who made it?", after=(1,))),
-        {"choose_queries": of_task(LAMP, queries("lamp", "down"), queries("quota"))},
+        {
+            "choose_queries": of_task(
+                LAMP,
+                in_turn(
+                    queries("lamp", "down"),
+                    lambda _: {"queries": [], "open_next": [web.url("/one")]},
+                ),
+                queries("quota"),
+            ),
+            "give_verdict": in_turn(INCOMPLETE, RULES["give_verdict"]),
+        },
         question=f"{LAMP} See {web.url('/two')}.",
         docs=(),
         domains_deny=("evil.example",),

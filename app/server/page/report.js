@@ -51,9 +51,15 @@ function equipTables(report) {
 
 const oneLine = (element) => element.textContent.replace(/\s+/g, " ").trim();
 
+// Puts formulas back as the report writes them: 10^3 is not 103.
+function unsetFormulas(copy) {
+  for (const formula of copy.querySelectorAll("math")) formula.replaceWith(formula.getAttribute("alttext"));
+}
+
 function wordsOf(row, index) {
   const cell = row.cells[index]?.cloneNode(true) ?? h("td");
   for (const chip of cell.querySelectorAll(".cite")) chip.remove();
+  unsetFormulas(cell);
   return oneLine(cell);
 }
 
@@ -143,6 +149,7 @@ const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
 function lettersIn(element) {
   const copy = element.cloneNode(true);
   for (const inner of copy.querySelectorAll(".cite, li > :is(ul, ol)")) inner.remove();
+  unsetFormulas(copy);
   return lettersOf(copy.textContent);
 }
 

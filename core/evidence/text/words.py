@@ -108,6 +108,10 @@ CLOSING_ABBREVIATIONS = _table("closing_abbreviations")
 """Abbreviations such as "Inc." that may also end a sentence."""
 NEGATIONS = _table("negations")
 """Words such as "not", "never" and "nicht"."""
+CHANGE_WORDS = _table("changes")
+"""Words in headings of columns that state changes or differences, not levels."""
+VALUE_WORDS = _table("values")
+"""Words in headings of columns whose cells may be quantities of any kind."""
 QUESTION_WORDS = _table("question_words")
 DRAFT_WORDS = _table("draft_words")
 """Words for a draft, such as "draft" and "entwurf"."""

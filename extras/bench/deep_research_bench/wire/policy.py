@@ -195,12 +195,15 @@ class _Turn:
         return [*dict.fromkeys(results)] or [*dict.fromkeys(_NUMBERED.findall(self._prompt))]
 
     def _round(self) -> Json:
-        """Return the finding after each search, and the next query."""
+        """Return the finding after each search, the pages to open, and the next query."""
         results = [message for message in self._messages if message["role"] == "tool"]
         query = {"next_queries": [self._query(len(results))]}
         if not results:
             return query
         is_complete, words = len(results) >= self._load.searches, f"{self._marker} {filler(30)}"
+        if self._load.fetches:
+            found = [address for _, address, _ in _RESULT.findall(text_of(results[-1]))]
+            query["open_next"] = found[: self._load.fetches]
         learnings = [
             {"text": f"{fact}." if index else f"{fact} ({self._marker}).", "document": int(number)}
             for index, (number, fact) in enumerate(_facts(text_of(results[-1]))[:5])
