@@ -620,9 +620,12 @@ class Examination:
             if is_marked:
                 wrong.append(unit)
                 unread |= dict.fromkeys(unit.sources)
-        sources = self._evidence.sources
-        keys = [key for key in unread if sources[key].extent == "excerpt"]
-        keys = [key for key in keys if key not in self._opened]
+        keys = list[str]()
+        for key in unread:
+            # A page that could not be opened before is not asked for again.
+            is_untried = self._evidence.sources[key].extent == "excerpt"
+            if is_untried and key not in self._opened:
+                keys.append(key)
         if not keys:
             return []
         self._opened.update(keys)
@@ -637,9 +640,11 @@ class Examination:
 
     def _rests_on_excerpts(self, unit: ReportUnit) -> bool:
         """Whether a unit cites web sources of which only search excerpts were read."""
-        cited = [self._evidence.sources[key] for key in unit.sources]
-        are_unread = [source.kind == "web" and not source.content_hash for source in cited]
-        return bool(cited) and all(are_unread)
+        for key in unit.sources:
+            source = self._evidence.sources[key]
+            if source.kind != "web" or source.content_hash:
+                return False
+        return bool(unit.sources)
 
     def _would_be_marked(self, unit: ReportUnit) -> bool:
         """Whether a unit is to be corrected or marked, as far as it has been checked."""
