@@ -394,6 +394,8 @@ class StepState(BranchState):
     """The model's latest evaluation of the step."""
     unproductive: int = 0
     """Consecutive iterations without anything new."""
+    corrected: int = 0
+    """How many learnings named another source than the one that states them."""
     turn: int = 0
     """`sub_turn_index` of the next packets."""
     is_over: bool = False
@@ -414,6 +416,14 @@ class StepState(BranchState):
     def task(self) -> StepTask:
         """The task of the step."""
         return self.given[0]
+
+    @property
+    def doubtful(self) -> list[Learning]:
+        """The learnings of the last iteration that are not proved."""
+        if not self.iterations:
+            return []
+        learned = map(self.learnings.__getitem__, self.iterations[-1].learnings)
+        return [learning for learning in learned if learning.unproved]
 
     @property
     def call_id(self) -> str:
@@ -479,6 +489,7 @@ class BranchUpdate(StepOutput, total=False):
     has_results: bool
     judged: Judgement
     unproductive: int
+    corrected: int
     turn: int
     seconds: float
     is_over: bool

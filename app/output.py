@@ -180,6 +180,7 @@ def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
         "Audit",
         f"  {counts_line(audit)}",
         f"  {counted(audit.removed_markers, 'citation')} removed that named no source",
+        *_corrected_lines(audit),
         f"  {counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, from "
         f"{counted(audit.independent_sources, 'independent organisation')}, "
         f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not "
@@ -193,6 +194,14 @@ def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
     if audit.model_calls:
         lines.append(f"  {calls_line(audit)}")
     return lines
+
+
+def _corrected_lines(audit: Audit) -> list[str]:
+    """Return the line on citations of findings that were corrected; none if none was."""
+    if not audit.corrected_markers:
+        return []
+    corrected = counted(audit.corrected_markers, "citation")
+    return [f"  {corrected} of findings corrected: another source states it"]
 
 
 def version_line(version: Version) -> str:

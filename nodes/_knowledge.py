@@ -20,7 +20,10 @@ def as_learned(facts: Iterable[Fact], numbers: Mapping[str, int]) -> list[dict[s
         elif len(documents) == 1:
             document = documents[0]
         step = fact.learnings[0].step
-        entries.append({"number": number, "text": fact.text, "document": document, "step": step})
+        entry = {"number": number, "text": fact.text, "document": document, "step": step}
+        if fact.unproved:
+            entry["not_in_document"] = list(fact.unproved)
+        entries.append(entry)
     return entries
 
 

@@ -22,7 +22,9 @@ from ..core.events.blocks import StepPackets
 from ..core.events.call import SilentEvents
 from ..core.events.log import Emitter
 from ..core.events.packets import Placement
-from ..core.evidence.checking.proof import with_found_citations
+from ..core.evidence.checking.attribution import ShownSources
+from ..core.evidence.checking.proof import Known
+from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.citations.citing import cited_numbers
 from ..core.evidence.citations.markers import without_markers
 from ..core.evidence.memory.learned import facts_of, fitting_learnings, is_confident
@@ -33,6 +35,7 @@ from ..core.models.resolve import is_small
 from ..core.records import tool_names
 from ..core.records.plan import (
     PLAN_TIME_OVER,
+    Fact,
     Judgement,
     Learning,
     Observation,
@@ -164,6 +167,8 @@ class NewKnowledge(NamedTuple):
     """Learnings by id."""
     memory: dict[str, Observation]
     """Closed gaps, and disputes, by key."""
+    corrected: int
+    """How many learnings named another source than the one that states them."""
 
 
 class StepWork:
@@ -259,6 +264,7 @@ class StepWork:
             max_iterations=limits.max_step_iterations,
             has_results=state.has_results,
             gaps=fenced_knowledge(gaps=as_gaps(gaps)),
+            doubtful=self._doubtful if state.has_results else "",
         )
         if not form or not listed:
             return form
@@ -298,7 +304,7 @@ class StepWork:
             self._filler.fail(failure_of(error))
             return []
         shown = known_in(notes)
-        text = await asyncio.to_thread(with_found_citations, text, shown)
+        text = await asyncio.to_thread(ShownSources(shown).with_found_citations, text)
         facts = list[LearnedFact]()
         for line in text.split("\n"):
             cited = cited_numbers(line, shown)
@@ -315,19 +321,24 @@ class StepWork:
         new = [query for query in given if query.casefold() not in sent]
         return tuple(new[: self._turn.context.limits.max_queries])
 
-    def learned(self, form: RecordRound, shown: Iterable[int]) -> NewKnowledge:
+    def learned(self, form: RecordRound, shown: Mapping[int, Known]) -> NewKnowledge:
         """Return a form's new learnings, disputes and closed gaps.
 
-        `shown` are the numbers of the documents that the model was shown; facts from others are
-        dropped.
+        `shown` are the documents that the model was shown, by number; facts from others are
+        dropped. Each fact is compared with its documents: if only another one states it, that one
+        is its source.
         """
         state = self.state
         task = state.task
         keys = {number: state.keys[number - 1] for number in shown}
         facts = [fact for fact in form.learnings if fact.document in keys]
+        sources_shown = ShownSources(_with_known(shown, state))
         learned = list[Learning]()
+        corrected = 0
         for fact in facts:
-            learned += _learned(fact, state, keys)
+            of_fact, wrong = _learned(fact, state, keys, sources_shown)
+            learned += of_fact
+            corrected += wrong
         memory = dict[str, Observation]()
         sources = dict[str, Source]()
         for source in (*task.rests_on, *state.sources.values()):
@@ -345,7 +356,14 @@ class StepWork:
         if facts:
             for gap in self._closed_gaps(form.answered_gaps):
                 memory[gap.key] = gap
-        return NewKnowledge(self._new_learnings(learned), memory)
+        return NewKnowledge(self._new_learnings(learned), memory, corrected)
+
+    @property
+    def _doubtful(self) -> str:
+        """The learnings of the last iteration that are not proved, as fenced JSON; empty if there
+        are none."""
+        facts = [Fact((learning,)) for learning in self.state.doubtful]
+        return fenced_knowledge(doubtful=as_learned(facts, self.state.numbers))
 
     def _closed_gaps(self, numbers: Iterable[int]) -> list[Observation]:
         """Return the open questions with these numbers, which count from 1, as closed gaps."""
@@ -436,17 +454,42 @@ def _opening(task: StepTask) -> list[AnyMessage]:
     return [HumanMessage(text) for text in (task.step.task, knowledge) if text]
 
 
-def _learned(fact: LearnedFact, state: StepState, shown: Mapping[int, str]) -> list[Learning]:
-    """Return the fact as learnings: first for its document, then for each other that states it.
+def _learned(
+    fact: LearnedFact, state: StepState, keys: Mapping[int, str], shown: ShownSources
+) -> tuple[list[Learning], int]:
+    """Return the fact as learnings: first for its document, then for each other that states it; and
+    how many of these documents do not state it while a single other one does.
 
-    `shown`: source keys by the numbers of the documents that the model was shown.
+    `keys`: source keys by the numbers of the documents that the model was shown.
     """
     text = without_markers(fact.text)
-    learnings = list[Learning]()
-    for number in dict.fromkeys([fact.document, *fact.also]):
+    named = [number for number in dict.fromkeys([fact.document, *fact.also]) if number in keys]
+    by_source = dict[str, Learning]()
+    corrected = 0
+    for number in named:
+        found = shown.attribution(text, number)
+        right = next((other for other in named if other in found.stated_by), found.right)
+        unproved = found.lacking
+        if right is not None:
+            corrected += 1
+            number = right
+            unproved = ()
+        learning = _learning(text, keys[number], state)
+        by_source[learning.source] = learning.model_copy(update={"unproved": unproved})
+    return list(by_source.values()), corrected
+
+
+def _with_known(shown: Mapping[int, Known], state: StepState) -> dict[int, Known]:
+    """Return the documents that a model was shown, with the learnings that it was given of them."""
+    with_known = dict(shown)
+    numbers = state.numbers
+    for learning in state.task.known:
+        number = numbers.get(learning.source, 0)
         if number in shown:
-            learnings.append(_learning(text, shown[number], state))
-    return learnings
+            known = with_known[number]
+            texts = (*known.texts, SourceText("", learning.text))
+            with_known[number] = known._replace(texts=texts)
+    return with_known
 
 
 def _learning(text: str, source: str, state: StepState) -> Learning:
@@ -467,7 +510,7 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
     lines = list[str]()
     for fact in facts_of(state.learnings.values()):
         markers = [f"[{numbers[key]}]" for key in fact.sources]
-        lines.append(" ".join([fact.text, *markers]))
+        lines.append(" ".join([fact.text, *markers]) + fact.remark)
     ended = state.ended
     reason = state.reason
     if not lines and (failures or ended == "partial"):
@@ -486,6 +529,7 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
         failures=tuple(failures),
         seconds=seconds,
         actions=tuple(state.actions),
+        corrected_markers=state.corrected,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from ..core.concurrency import gather_or_cancel
 from ..core.dialogue.conversation import Conversation
 from ..core.events.blocks import MessagePackets
@@ -12,6 +14,7 @@ from ..core.records.plan import PlanStep
 from ..core.records.sources import short_hash
 from ..core.writing.forms import Filler, Form
 from ..state import ResearchState, StateUpdate, StepState
+from ..tools.results import known_in
 from ..tools.use import keep
 from .step_turn import RecordRound, StepWork, finding_of
 from .turn import NodeRuntime, Turn, begin_turn
@@ -86,7 +89,10 @@ async def _read_named(turn: Turn) -> StateUpdate:
         work = StepWork(step, turn, filler)
         form = await work.ask_round()
         if form:
-            step.learnings = work.learned(form, numbers.values()).learnings
+            shown = known_in(await turn.pages.fill_in(step.notes))
+            learned = await asyncio.to_thread(work.learned, form, shown)
+            step.learnings = learned.learnings
+            step.corrected = learned.corrected
     if outcome.problems:
         step.ended = "partial"
         step.reason = " ".join(outcome.problems).rstrip(".")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 
 from ..core.accounts.ledger import FinishedRuns
 from ..core.dialogue.conversation import Conversation
+from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import title_line, without_marks
 from ..core.library.earlier import EarlierPages
@@ -15,13 +17,15 @@ from ..core.models.resolve import (
 )
 from ..core.records import tool_names
 from ..core.records.report import Draft
+from ..core.records.sources import Source, unopened
 from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.notes import ReportNotes, asked_notes
 from ..core.writing.report import audited_report, unchecked, with_house_words
 from ..core.writing.versions import ThreadVersions
-from ..state import ResearchState, StateUpdate
+from ..state import ResearchState, StateUpdate, merge_sources
+from ._further_research import may_research
 from .turn import NodeRuntime, Turn, begin_turn
 
 
@@ -46,6 +50,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
         context = context.model_copy(update={"limits": limits})
     kept = state.base.kept if state.base else ""
+    pages = _UnreadPages(turn)
     was_checked = context.verify != "off"
     if was_checked:
         turn.announce("verify")
@@ -68,8 +73,10 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
                 _calculations(turn),
                 asked=_texts_of_user(turn),
                 kept=await _kept_before(turn),
+                open_pages=pages.read,
             )
             examined = await examination.examine()
+            state = turn.state
             notices += examination.notices
             text = examined.text
             cited = tuple(examined.keys.values())
@@ -92,7 +99,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     turn.apply(run=update["run"], spending=spending, report=report)
     if was_checked:
         report = await asyncio.to_thread(
-            audited_report, turn.state, examined, texts, filler.failures
+            audited_report, turn.state, examined, examination.texts, filler.failures
         )
         verdicts = await asyncio.to_thread(examination.kept_verdicts)
         if verdicts:
@@ -108,7 +115,48 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     await EarlierPages(turn.pages, context).record(state.sources.values())
     messages = await asyncio.to_thread(delivery.report_messages)
     versions = await ThreadVersions(turn.state).keep(turn.pages, context.clock.now())
+    if pages.sources:
+        update |= {"sources": pages.sources, "brief": turn.state.brief}
     return {**update, "messages": messages, "report": report, "versions": versions}
+
+
+class _UnreadPages:
+    """The pages of the thread of which only search excerpts were read; opens those that a check
+    needs."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self.sources = dict[str, Source]()
+        """What is known of the pages that were opened, or could not be, by source key."""
+
+    async def read(
+        self, keys: Sequence[str]
+    ) -> tuple[dict[str, list[SourceText]], Mapping[str, Source]]:
+        """Open the pages of these sources, as a researcher would, and put them into the turn's
+        state; return the texts and sources of those that could be read, by key.
+
+        None is opened without web search, or once a limit of the run is reached.
+        """
+        turn = self._turn
+        texts = dict[str, list[SourceText]]()
+        most = turn.context.limits.max_open
+        for tab, start in enumerate(range(0, len(keys), most), 1):
+            if tool_names.WEB_SEARCH not in turn.offered or not may_research(turn):
+                break
+            addresses = [turn.state.sources[key].address for key in keys[start : start + most]]
+            name = tool_names.OPEN_URL
+            outcome, action = await turn.use(name, addresses, f"check-{tab}", tab)
+            for hit in outcome.hits:
+                if hit.source.key in keys:
+                    texts[hit.source.key] = [SourceText(hit.source.content_hash, hit.text)]
+            sources = turn.state.sources
+            found = {**outcome.sources, **unopened(sources, outcome.not_read)}
+            merged = merge_sources(sources, found)
+            self.sources |= {key: merged[key] for key in found}
+            brief = turn.state.brief
+            brief = brief.model_copy(update={"actions": (*brief.actions, action)})
+            turn.apply(sources=merged, brief=brief)
+        return texts, {key: self.sources[key] for key in texts}
 
 
 async def _kept_before(turn: Turn) -> str:

@@ -162,6 +162,7 @@ def audit_figures(audit: Audit, labels: Labels, *, has_costs: bool = True) -> di
         labels.left_open if audit.was_judged else labels.unjudged: audit.not_verified,
         labels.reasoning: audit.reasoning,
         labels.removed_markers: audit.removed_markers,
+        labels.corrected_markers: audit.corrected_markers,
         labels.sources_read: audit.sources_read,
         labels.sources_cited: audit.sources_cited,
         labels.independent_sources: independent_sources,

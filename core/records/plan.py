@@ -76,6 +76,8 @@ class Learning(Record):
     step: str
     """Id of the step or task that learned it."""
     question_id: str
+    unproved: tuple[str, ...] = ()
+    """Figures and names in it that the source lacks, as far as it was shown."""
 
     @property
     def id(self) -> str:
@@ -99,9 +101,28 @@ class Fact(NamedTuple):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Distinct keys of the sources that state it; empty if an analysis step concluded it."""
-        sources = [learning.source for learning in self.learnings if learning.source]
-        return tuple(dict.fromkeys(sources))
+        """Distinct keys of the sources that state it, or else of those that are named for it; empty
+        if an analysis step concluded it."""
+        named = [learning for learning in self.learnings if learning.source]
+        proved = [learning for learning in named if not learning.unproved]
+        return tuple(dict.fromkeys(learning.source for learning in proved or named))
+
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """Figures and names in it that its sources lack; empty if one of them has all."""
+        unproved = dict[str, None]()
+        for learning in self.learnings:
+            if not learning.unproved:
+                return ()
+            unproved |= dict.fromkeys(learning.unproved)
+        return tuple(unproved)
+
+    @property
+    def remark(self) -> str:
+        """What its sources lack, to be put behind their numbers; empty if one of them has all."""
+        if not self.unproved:
+            return ""
+        return f" (worked out or misread: its source lacks {', '.join(self.unproved)})"
 
 
 class Observation(Record):

@@ -280,6 +280,9 @@ class Audit(Record):
     name a subject."""
     removed_markers: int
     """Citations removed because they named no existing source."""
+    corrected_markers: int = 0
+    """Citations of findings that named another source than the one that states it, and were
+    corrected."""
     sources_read: int
     """Sources whose text was read for this question."""
     sources_cited: int

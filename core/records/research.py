@@ -167,6 +167,9 @@ class Finding(Assignment):
     """Whether it draws conclusions from other findings, whose sources it cites."""
     dropped_markers: int = 0
     """Number of markers removed because they named no existing source."""
+    corrected_markers: int = 0
+    """Number of citations that named another source than the one that states it, and were
+    corrected."""
 
     @property
     def lists_learnings(self) -> bool:

@@ -178,6 +178,19 @@ class Evidence:
             if key in texts:
                 self.numbers[key] = number
 
+    def add_pages(self, texts: Texts, sources: Mapping[str, Source]) -> None:
+        """Add the texts of pages that were opened during the check; `sources` are their sources.
+
+        Excerpts that a page does not have stay, since they may have proved a unit.
+        """
+        self.sources = {**self.sources, **sources}
+        for key, pages in texts.items():
+            kept = list(pages)
+            for text in self._texts.get(key, ()):
+                if not any(text.text in page.text for page in pages):
+                    kept.append(text)
+            self._texts[key] = kept
+
     def numbers_of(self, keys: Iterable[str]) -> list[int]:
         """Return the numbers of these sources, without those that the report may not cite."""
         return [self.numbers[key] for key in keys if key in self.numbers]

@@ -268,9 +268,9 @@ class ReportBasis:
 
 
 def _cited_line(fact: Fact, sources: Mapping[str, Source]) -> str:
-    """Return a fact with its sources' numbers in the thread."""
+    """Return a fact with its sources' numbers in the thread, and what they lack."""
     numbers = ", ".join(str(sources[key].number) for key in fact.sources)
-    return f"{fact.text} [{numbers}]"
+    return f"{fact.text} [{numbers}]{fact.remark}"
 
 
 def _description(source: Source) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import partial
 from typing import Any, NamedTuple
@@ -80,6 +80,9 @@ _LEAST_LIKE = 0.3
 """Minimum likeness (0 to 1) of a corrected unit to the old one, by `SequenceMatcher`."""
 _UNSURE = frozenset(WORDS["unsure"].split())
 """Words that make a statement uncertain or limited to some cases."""
+OpenPages = Callable[[Sequence[str]], Awaitable[tuple[Texts, Mapping[str, Source]]]]
+"""Opens the pages of sources, given their keys; returns the texts and the sources of those that
+could be read, by key."""
 
 
 class RewrittenSentence(Form):
@@ -338,6 +341,7 @@ class Examination:
         calculations: Sequence[str] = (),
         asked: Sequence[str] = (),
         kept: str = "",
+        open_pages: OpenPages | None = None,
     ) -> None:
         """Prepare the examination of a report.
 
@@ -345,8 +349,14 @@ class Examination:
         sources, by key; `language_code` (ISO 639-1) is empty if unknown; `calculations` by the
         researchers have one line each; `asked` are the user's own messages, oldest first, whose
         figures the report may use; `kept` are the verdicts of the thread's last report as they were
-        stored (`kept_verdicts`).
+        stored (`kept_verdicts`). `open_pages` opens the pages of statements that would be corrected
+        or marked though only search excerpts of their sources were read; without it, these decide.
         """
+        self.texts = texts
+        """The texts of the sources by key, with those of the pages that were opened."""
+        self._open_pages = open_pages
+        # Keys of the sources whose pages were opened, or could not be.
+        self._opened = set[str]()
         self._verifier = Verifier(texts)
         self._filler = filler
         self._context = filler.context
@@ -561,6 +571,7 @@ class Examination:
             self._grade = await judge_grade(self._filler)
             self._filler.failures += self.notices
         if self._grade == "unsound":
+            await self._read_pages(open_units)
             return
         report = report or await asyncio.to_thread(self._units)
         report = [unit for unit in report if not self._is_known_wrong(unit)]
@@ -572,9 +583,14 @@ class Examination:
             return
         self._judged |= judged
         await self._prove(open_units)
-        before = await asyncio.to_thread(self._doubtful, open_units)
-        doubtful = [unit for unit in open_units if key_of(unit) in before]
         calls_left = calls - made
+        with_pages = list[ReportUnit]()
+        if calls_left > 0:
+            with_pages = await self._read_pages(open_units)
+        before = await asyncio.to_thread(self._doubtful, open_units)
+        for unit in with_pages:
+            before[key_of(unit)] = self._judged[key_of(unit)]
+        doubtful = [unit for unit in open_units if key_of(unit) in before]
         again, more = await judge(
             doubtful, self._evidence, self._filler, calls_left, report, before
         )
@@ -589,6 +605,54 @@ class Examination:
         for key in self._undecided:
             self._judged.pop(key, None)
         self._judge_calls_left -= made + more
+
+    async def _read_pages(self, units: Iterable[ReportUnit]) -> list[ReportUnit]:
+        """Have the pages opened of units that would be corrected or marked though only search
+        excerpts of their sources were read. Return the units of which a page could be read.
+        """
+        if self._open_pages is None:
+            return []
+        on_excerpts = [unit for unit in units if self._rests_on_excerpts(unit)]
+        are_wrong = await in_pieces(self._would_be_marked, on_excerpts)
+        wrong = list[ReportUnit]()
+        unread = dict[str, None]()
+        for unit, is_marked in zip(on_excerpts, are_wrong, strict=True):
+            if is_marked:
+                wrong.append(unit)
+                unread |= dict.fromkeys(unit.sources)
+        keys = list[str]()
+        for key in unread:
+            # A page that could not be opened before is not asked for again.
+            is_untried = self._evidence.sources[key].extent == "excerpt"
+            if is_untried and key not in self._opened:
+                keys.append(key)
+        if not keys:
+            return []
+        self._opened.update(keys)
+        texts, read = await self._open_pages(keys)
+        all_texts = {**self.texts}
+        for key, whole in texts.items():
+            all_texts[key] = [*whole, *self.texts.get(key, ())]
+        self.texts = all_texts
+        self._verifier = Verifier(all_texts)
+        self._evidence.add_pages(texts, read)
+        return [unit for unit in wrong if not texts.keys().isdisjoint(unit.sources)]
+
+    def _rests_on_excerpts(self, unit: ReportUnit) -> bool:
+        """Whether a unit cites web sources of which only search excerpts were read."""
+        for key in unit.sources:
+            source = self._evidence.sources[key]
+            if source.kind != "web" or source.content_hash:
+                return False
+        return bool(unit.sources)
+
+    def _would_be_marked(self, unit: ReportUnit) -> bool:
+        """Whether a unit is to be corrected or marked, as far as it has been checked."""
+        judgement = self._judged.get(key_of(unit))
+        if judgement:
+            return is_wrong(unit, judgement)
+        check = self._check_unjudged(unit)
+        return check is not None and check.verdict == "unsupported"
 
     async def _open_units(self, units: Iterable[ReportUnit]) -> list[ReportUnit]:
         """Return the units that need a model and were not sent to it yet."""

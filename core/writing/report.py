@@ -488,6 +488,9 @@ def _audit_of(
         if claim.is_marked:
             claims_marked += 1
     unopened = [source for source in cited if not source.content_hash]
+    corrected_markers = 0
+    for finding in state.own_findings:
+        corrected_markers += finding.corrected_markers
     consulted = list[str]()
     for action in state.own_actions:
         consulted += action.found
@@ -502,6 +505,7 @@ def _audit_of(
         not_verified=max(0, shown["marked"] + shown["not_verified"] - claims_marked),
         reasoning=shown["reasoning"],
         removed_markers=draft.removed_markers,
+        corrected_markers=corrected_markers,
         sources_read=_read_sources(state.sources, consulted),
         sources_cited=len(cited),
         independent_sources=len({*organisations(cited, groups).values()}),

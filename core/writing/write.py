@@ -20,7 +20,8 @@ from ..dialogue.plan_text import PlanText
 from ..dialogue.transcripts import Finish, Transcript
 from ..errors import DeepResearchError, log_failure
 from ..events.call import CallEvents, ProseEvents, SilentEvents
-from ..evidence.checking.proof import Known, with_found_citations
+from ..evidence.checking.attribution import ShownSources
+from ..evidence.checking.proof import Known
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.footnotes import source_footnotes
 from ..evidence.citations.markers import plain_prose, unwrapped
@@ -172,7 +173,7 @@ class TextWriter:
         shown = dict[int, Known]()
         for number, source in known.items():
             shown[number] = Known(texts[source.key], f"{source.title} {source.date}")
-        text = await asyncio.to_thread(with_found_citations, text, shown)
+        text = await asyncio.to_thread(ShownSources(shown).with_found_citations, text)
         if cited_numbers(text, known):
             return text
         if not self._is_quick:

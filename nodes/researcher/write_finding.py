@@ -19,7 +19,7 @@ from ...core.events.packets import (
     Packet,
     Placement,
 )
-from ...core.evidence.checking.proof import with_found_citations
+from ...core.evidence.checking.attribution import ShownSources
 from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.footnotes import source_footnotes
@@ -28,6 +28,7 @@ from ...core.evidence.text.similarity import without_loop
 from ...core.models.ask import Reply, Withheld
 from ...core.models.request import Request
 from ...core.models.resolve import is_small, without_model
+from ...core.records import tool_names
 from ...core.records.research import Ending, Finding
 from ...core.records.sources import Dispute
 from ...core.store.pages import Pages
@@ -130,8 +131,8 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     fault = _CUT_OFF if was_cut else ""
     is_by_small_model = is_small("researcher", context)
     if known and not was_cut and not cited_numbers(text, known):
-        notes = await turn.notes()
-        text = await asyncio.to_thread(with_found_citations, text, known_in(notes))
+        read = ShownSources(known_in(await turn.notes()))
+        text = await asyncio.to_thread(read.with_found_citations, text)
         # Small models that cite nothing do not cite on a second request either.
         if not is_by_small_model and not cited_numbers(text, known):
             text = await ask_to_cite(request, text, known, context, turn.events)
@@ -146,6 +147,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
                 raise ModelFailed(_UNCITED)
     if is_by_small_model and not fault and cited_numbers(text, known):
         text = _with_other_sources(text, await _quoted(request, turn), known)
+    text, corrected = await _with_right_citations(text, state, turn)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     shown = [state.sources[key] for key in cited]
     turn.emit(*ResearcherPackets(turn.tab).finding_end(shown))
@@ -163,7 +165,21 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
         left_out=withheld.titles,
         seconds=turn.seconds,
         actions=tuple(state.actions),
+        corrected_markers=corrected,
     )
+
+
+async def _with_right_citations(
+    text: str, state: ResearcherState, turn: ResearcherTurn[FindingEvents]
+) -> tuple[str, int]:
+    """Return the text with the right citations of statements that another source of the notes
+    states instead, and how many there were."""
+    calculations = list[str]()
+    for action in state.actions:
+        if action.tool == tool_names.CALCULATE:
+            calculations += action.inputs
+    read = ShownSources(known_in(await turn.notes()), calculations)
+    return await asyncio.to_thread(read.with_right_citations, text)
 
 
 def _with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets
+from ...core.evidence.checking.proof import Known
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Verdict
 from ...state import BranchUpdate, StepState
-from ...tools.results import results_in
+from ...tools.results import known_in
 from ..step_turn import RecordRound, StepTurn
 from ..turn import NodeRuntime
 
@@ -37,16 +40,15 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         else:
             form = answer
             verdicts.append(_verdict(form, state, turn.filler.failures))
-    shown = set[int]()
+    shown = dict[int, Known]()
     completeness = None
     if form:
-        for result in results_in(await turn.pages.fill_in(state.notes)):
-            shown.add(result["document"])
+        shown = known_in(await turn.pages.fill_in(state.notes))
         # The extractive model cannot judge completeness; `confidence` then compares words instead.
         if not is_extractive("researcher", context):
             completeness = form.completeness
     filled_in = form or RecordRound()
-    learned = turn.work.learned(filled_in, shown)
+    learned = await asyncio.to_thread(turn.work.learned, filled_in, shown)
     known = {**state.learnings, **learned.learnings}
     score = confidence(
         task.step.task, list(known.values()), state.sources, state.iteration, completeness
@@ -91,6 +93,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     if form:
         update["notes"] = [[form.as_call(f"{task.id}-{state.iteration + 1}")]]
         update["judged"] = form.judgement
+        update["corrected"] = state.corrected + learned.corrected
         observed = turn.work.observed(form, learned.learnings, score)
         update["memory"] = {**learned.memory, **observed}
     if failed:

@@ -84,6 +84,7 @@ def test_show_describes_the_audit_in_words() -> None:
     counted = "2 supported, 1 corrected, 1 marked, 1 not verified, 2 that need no source"
     assert f"\nAudit\n  7 statements checked: {counted}\n" in page
     assert "1 citation removed that named no source" in page
+    assert "2 citations of findings corrected: another source states it" in page
     read = (
         "5 sources read, 3 cited, from 2 independent organisations, 0 seen only as a search excerpt"
     )

@@ -96,6 +96,7 @@ AUDIT = Audit(
     reasoning=2,
     judge_grade="reasoning",
     removed_markers=1,
+    corrected_markers=2,
     sources_read=5,
     sources_cited=3,
     independent_sources=2,

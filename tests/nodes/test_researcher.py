@@ -23,9 +23,10 @@ from kit.runs import (
     think,
     written,
 )
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
 from deep_research.core.writing.notes import ReportNotes
+from deep_research.tools.results import results_in
 
 AGAIN = "names no source by its number"
 TASK = research("Find out when the light was lit.")
@@ -258,6 +259,26 @@ async def test_an_address_that_stays_unknown_is_never_cited_and_findings_are_sho
         state.report.text == "It was lit for the first time in 1844. [1] Invented. *(not verified)*"
     )
     assert state.report.audit and state.report.audit.removed_markers == 1
+
+
+async def test_a_citation_of_a_finding_is_corrected_to_the_only_source_that_states_it(
+    tmp_path: Path,
+) -> None:
+    tide = "The spring tide at Port Anlow reaches 5.2 metres above the chart datum."
+
+    def wrongly_cited(messages: Sequence[AnyMessage], _: object) -> str:
+        numbers = {result["title"]: result["document"] for result in results_in(messages)}
+        light = numbers["Skerry Light"]
+        assert light != numbers["Tides"]
+        return f"{LIT} [{light}] {tide} [{light}]"
+
+    script = [search("Skerry Light", "spring tide"), REPORT, wrongly_cited]
+    _, state = await answered(tmp_path, researcher=script, writer=["It was lit in 1844. [1]"])
+    finding = in_order(state)[0]
+    assert finding.numbered == f"{LIT} [1] {tide} [2]"
+    assert finding.corrected_markers == 1
+    assert [source.title for source in state.sources.values() if source.number == 2] == ["Tides"]
+    assert state.report and state.report.audit and state.report.audit.corrected_markers == 1
 
 
 async def test_older_results_shrink_to_what_bears_on_the_task_and_the_prefix_stays(

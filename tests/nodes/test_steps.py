@@ -10,6 +10,8 @@ from kit.planned import (
     COVERED,
     INCOMPLETE,
     WORDS,
+    Asked,
+    fact,
     facts,
     failing,
     finished,
@@ -121,6 +123,40 @@ async def test_failed_queries_and_verdicts_are_reported_and_the_step_goes_on_unt
     [finding] = state.findings.values()
     assert (len(run.of_type("error")), len(finding.failures)) == (2, 2)
     assert "OSError" in run.of_type("error")[0]["message"] and "OSError" in finding.failures[0]
+
+
+async def test_a_learning_gets_its_right_source_and_the_model_and_the_writer_see_what_none_has(
+    tmp_path: Path,
+) -> None:
+    tide = "The spring tide at Port Anlow reaches 5.2 metres above the chart datum."
+    steps = "The Skerry Light has 77 steps."
+
+    def learned(asked: Asked) -> Any:
+        by_title = {result["title"]: result["document"] for result in asked.results}
+        wrong = by_title["Skerry Light"]
+        assert wrong != by_title["Tides"]
+        return {"learnings": [fact(tide, wrong), fact(steps, wrong)]}
+
+    rules = {
+        "choose_queries": in_turn(queries("Skerry Light", "spring tide"), queries("Ada Moran")),
+        "record_learnings": in_turn(learned, lambda _: {"learnings": []}),
+        "give_verdict": in_turn(INCOMPLETE, verdict(True)),
+    }
+    run, state = await finished(tmp_path, rules)
+    found = [
+        (learning.text, state.sources[learning.source].title, learning.unproved)
+        for learning in state.learnings.values()
+    ]
+    assert found == [(tide, "Tides", ()), (steps, "Skerry Light", ("77",))]
+    first, second = (asked.messages[-1].text for asked in run.asked("record_learnings"))
+    assert "not_in_document" not in first
+    assert steps in second and '"not_in_document": ["77"]' in second and tide not in second
+    [writing] = run.asked("report")
+    remark = "(worked out or misread: its source lacks 77)"
+    assert any(f"{steps} [2] {remark}" in message.text for message in writing.messages)
+    [finding] = state.findings.values()
+    assert finding.corrected_markers == 1
+    assert state.report and state.report.audit and state.report.audit.corrected_markers == 1
 
 
 @pytest.mark.behaviour("A-50")

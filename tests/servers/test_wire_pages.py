@@ -3,11 +3,12 @@ closed or gone."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 from kit.engines import DOI, TITLE, Answer, Directories, found, proxy
-from kit.openai_server import Received, Reply
+from kit.openai_server import Received, Reply, say, use
 from kit.wire import (
     END,
     FACTS,
@@ -23,10 +24,13 @@ from kit.wire import (
     researched,
     search_for,
     tool_results,
+    verified,
 )
 
 from deep_research.app.check_file import check_file
+from deep_research.core.records.research import total
 from deep_research.core.settings.context import Context
+from deep_research.core.writing.notes import ReportNotes
 
 UNREAD = "You have search results that you have not read"
 
@@ -209,3 +213,35 @@ async def test_reports_cite_and_are_checked_against_open_copies_of_a_closed_pape
     assert [statement.outcome for statement in checked.statements] == ["supported"]
     assert f"Source 1 was read in an open copy: {copy}" in checked.notes
     assert "Crossref, Europe PMC, arXiv, OpenAlex (open_copies)" in capsys.readouterr().err
+
+
+async def test_the_check_reads_a_page_before_its_excerpt_costs_a_statement_its_support(
+    wires: Wires,
+) -> None:
+    light, keeper = FACTS["light"], FACTS["keeper"]
+    script = single_task(in_turn(search_for("light", "keeper"), END))
+    script["finding"] = lambda _: say(f"Found: {light} [1]\nFound: {keeper} [2]")
+    rewriting = list[str]()
+
+    def corrected_or_verified(request: Received) -> Reply:
+        if "rewrite_sentences" not in json.dumps(request.json["tools"]):
+            return verified(request)
+        rewriting.append(request.prompt)
+        return use(("rewrite_sentences", {"sentences": []}))
+
+    script["verifier"] = corrected_or_verified
+    with wires(script) as wire:
+        wire.web.publish("/keeper", "It is gone.", status=404)
+        for name in ("light", "keeper"):
+            excerpt = f"The {name} of Port Anlow is known to everybody."
+            wire.engine.on(name, Answer([found(wire.web.url(f"/{name}"), name.title(), excerpt)]))
+        state = await wire.ask()
+        hits = [wire.web.asked(f"/{name}") for name in ("light", "keeper")]
+    assert state.report and state.report.text == f"{light} [1] {keeper} [2] *(not verified)*"
+    assert hits == [1, 1]
+    assert len(rewriting) == 1 and keeper in rewriting[0] and light not in rewriting[0]
+    read, unread = (state.sources[key] for key in state.report.sources)
+    assert (read.number, read.extent, unread.number, unread.extent) == (1, "whole", 2, "not opened")
+    assert state.report.claims[0].passages[0].content_hash == read.content_hash
+    assert total(state.spending).fetches == 2
+    assert [failed.path for failed in ReportNotes(state).not_read()] == [unread.location]

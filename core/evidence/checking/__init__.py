@@ -6,6 +6,8 @@ Public modules:
 - `source_text`: the text of a source, prepared for comparison, and its windows of a few lines.
 - `verification`: finds the best passage of a source for each unit, and accepts quotes.
 - `proof`: verifies a model's judgement by the words that it quotes and the premises of its figures.
+- `attribution`: finds which of several sources states what, for statements that name none or a
+  wrong one.
 - `calculations`: calculates again with which lines a model derives a figure.
 
 Start with `units`; the model's judging is in `core/writing/_judging.py`.

@@ -1,5 +1,4 @@
-"""Checks whether quoted words are in the sources and prove a unit's numbers; adds citations that
-are missing."""
+"""Checks whether quoted words are in the sources and prove a unit's numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ...records.report import Calculation
-from ..citations.citing import Edit, with_edits
 from ..text.numbers import (
     Number,
     fractions_in,
@@ -17,11 +15,11 @@ from ..text.numbers import (
     numbers_in,
     plain_figures,
 )
-from ..text.words import QUOTED, dates_in, names, stems, tokens
+from ..text.words import QUOTED, dates_in, stems, tokens
 from ._quantities import is_about, is_same_quantity, months_in
 from .calculations import Calculated, Premise, premises_in, recalculated
 from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
-from .units import ReportUnit, report_units
+from .units import ReportUnit
 
 _SHORTEST_QUOTATION = 3
 """Minimum number of words of a quotation that must be in a source verbatim."""
@@ -33,8 +31,6 @@ _LIKELIEST = 12
 """Number of windows of a text, the most similar ones, that are searched for words."""
 _MOST_NAMED = 5
 """Maximum number of unknown numbers in calculations that a model is told about."""
-_LEAST_SHARED = 0.5
-"""Minimum share of a statement's words and figures in a passage that does not match verbatim."""
 
 
 class ProofPassage(NamedTuple):
@@ -71,6 +67,8 @@ class Doubt(NamedTuple):
     """The reason, in words for the reader."""
     request: str = ""
     """What the model is asked to do about it; empty if it is told the reason alone."""
+    figures: tuple[Number, ...] = ()
+    """The figures that are not proved."""
 
     @property
     def for_model(self) -> str:
@@ -388,7 +386,7 @@ def _doubt_about_figures(missing: Sequence[Number], results: Calculated) -> Doub
         request += f". In your calculations these are no such numbers: {unknown}"
     if results.wrong:
         request += f". Wrongly calculated: {'; '.join(results.wrong[:_MOST_NAMED])}"
-    return Doubt("figure", message, request)
+    return Doubt("figure", message, request, tuple(missing))
 
 
 def _measures_given(unit: ReportUnit, claim: str, wide: str) -> set[str]:
@@ -561,58 +559,3 @@ def _misquoted(
         if not stands_in(words, premises.request) and not stands_in(words, premises.report):
             return Doubt("quotation", "no source has the words in quotation marks")
     return None
-
-
-def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
-    """Cite the source of each uncited statement whose source can be identified.
-
-    `sources` are by number. Small models often state what a source says but omit its number, which
-    would make every statement unsupported. The source is the first one with a verbatim match, or
-    the only source that has all of the statement's numbers, months and names and half of its words
-    in one or two windows. A statement without numbers and names needs a verbatim match.
-    """
-    edits = list[Edit]()
-    for unit in report_units(text, {}):
-        if unit.kind != "statement" or unit.is_cited:
-            continue
-        number = _source_of(unit, sources)
-        if number:
-            edits.append(Edit(unit.end, unit.end, f" [{number}]"))
-    return with_edits(text, edits)
-
-
-def _source_of(unit: ReportUnit, sources: Mapping[int, Known]) -> int | None:
-    """Return the number of the source that states a unit.
-
-    None if there is none, or no single one.
-    """
-    verbatim = unit.text.rstrip(" .!")
-    for number, known in sources.items():
-        if any(stands_in(verbatim, text.text) for text in known.texts):
-            return number
-    unit_names = names(unit.text)
-    if not unit_names and not numbers_in(unit.text):
-        return None
-    matching = [number for number, known in sources.items() if _says(known, unit, unit_names)]
-    return matching[0] if len(matching) == 1 else None
-
-
-def _says(known: Known, unit: ReportUnit, unit_names: list[str]) -> bool:
-    """Whether one or two windows of a source's text prove a unit.
-
-    They also need its names and half of its words.
-    """
-    wanted = words_and_figures(unit.text)
-    for text in known.texts:
-        windows = text.windows
-        for most in (1, 2):
-            words = "\n".join(windows.texts(windows.best(unit.text, most)))
-            described = f"{words} {known.about}"
-            if not all(stands_in(name, described) for name in unit_names):
-                continue
-            shared = len(wanted & words_and_figures(words)) / max(1, len(wanted))
-            if shared < _LEAST_SHARED:
-                continue
-            if not prove(unit, Grounds(words), {"": known}).doubt:
-                return True
-    return False
