@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..core.dialogue.conversation import Conversation
+from ..core.evidence.checking.calculator import number_calculations
 from ..core.evidence.citations.citing import number_findings
 from ..core.evidence.memory.learned import notice_findings
 from ..core.records.research import Finding
@@ -14,6 +16,8 @@ async def collect(state: ResearchState) -> StateUpdate:
     This needs no model.
     """
     findings, sources = number_findings(state.findings.values(), state.sources)
+    requested = "\n".join(Conversation(state.messages).texts_of_user)
+    findings, calculations = number_calculations(findings, state.calculations.values(), requested)
     longest = 0.0
     researched = list[Finding]()
     for finding in findings.values():
@@ -30,4 +34,5 @@ async def collect(state: ResearchState) -> StateUpdate:
         sources=sources,
         learnings=learnings,
         memory=memory,
+        calculations=calculations,
     )

@@ -9,13 +9,17 @@ from urllib.parse import urlsplit
 
 from ...prompts import fence, fenced_knowledge
 from ...state import ResearchState
+from ..dialogue.conversation import Conversation
 from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, mark_withheld
+from ..evidence.checking.calculator import Calculator, answer_on
+from ..evidence.checking.proof import Known
 from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.memory.learned import facts_of
 from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import distinct, grouped
+from ..records.calculations import Calculation
 from ..records.plan import Fact, Learning
 from ..records.research import Finding
 from ..records.sources import Dispute, Source
@@ -171,6 +175,25 @@ class ReportBasis:
         return lines
 
     @property
+    def calculations(self) -> str:
+        """Fenced text with a line on each calculation of the thread: number, name, formula, result,
+        and where its inputs come from."""
+        lines = list[str]()
+        for calculation in self.state.calculations.values():
+            lines.append(_with_inputs(calculation, self.state.numbers))
+        return fence("\n".join(lines)) if lines else ""
+
+    async def calculator(self, pages: Pages) -> Calculator:
+        """Return the calculator for models that know the thread's sources by their numbers."""
+        sources = dict[int, tuple[str, Known]]()
+        texts = await self.texts(pages)
+        for number, source in by_number(self.state.sources.values()).items():
+            about = f"{source.title} {source.date}"
+            sources[number] = source.key, Known(texts[source.key], about)
+        requested = "\n".join(Conversation(self.state.messages).texts_of_user)
+        return Calculator(sources, requested, self.state.calculations.values())
+
+    @property
     def described_sources(self) -> str:
         """Fenced text with a line on each source that findings cite.
 
@@ -247,6 +270,23 @@ def _cited_line(fact: Fact, sources: Mapping[str, Source]) -> str:
     """Return a fact with its sources' numbers in the thread."""
     numbers = ", ".join(str(sources[key].number) for key in fact.sources)
     return f"{fact.text} [{numbers}]"
+
+
+def _with_inputs(calculation: Calculation, numbers: Mapping[str, int]) -> str:
+    """Return a calculation as a line of a prompt; `numbers` are those of sources, by key."""
+    inputs = list[str]()
+    for used in calculation.inputs:
+        origin = ""
+        if used.origin == "source" and used.source in numbers:
+            origin = f"[{numbers[used.source]}]"
+        elif used.origin == "request":
+            origin = "(your request)"
+        elif used.origin == "supposed" and not used.calculation:
+            origin = "(assumed)"
+        if origin:
+            inputs.append(f"{used.value:.12g} {origin}")
+    line = answer_on(calculation)
+    return f"{line}; {', '.join(dict.fromkeys(inputs))}" if inputs else line
 
 
 def _description(source: Source) -> str:

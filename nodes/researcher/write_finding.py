@@ -100,6 +100,7 @@ async def keep_excerpts(
             "text": "\n".join(lines),
             "sources": tuple(state.numbered),
             "actions": tuple(state.actions),
+            "calculations": tuple(state.calculations.values()),
             "failures": (*state.failures, reason),
             "withheld": count_withheld(state.notes),
             "left_out": left_out_of(state.notes),
@@ -163,6 +164,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
         left_out=left_out_of([*state.notes, *reply.reduced]),
         seconds=turn.seconds,
         actions=tuple(state.actions),
+        calculations=tuple(state.calculations.values()),
     )
 
 
