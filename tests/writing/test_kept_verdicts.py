@@ -340,7 +340,9 @@ def test_a_figure_that_a_researcher_calculated_stays_proved_in_the_next_question
     assert [verdict.decided_by for verdict in first.examined.verdicts] == ["calculation"]
     again = with_calculation.check(first.kept)
     assert (again.asked, again.examined) == ([], first.examined)
-    assert [verdict.shown for verdict in thread.check(first.kept).examined.verdicts] == ["not_verified"]
+    assert [verdict.shown for verdict in thread.check(first.kept).examined.verdicts] == [
+        "not_verified"
+    ]
 
 
 def test_nobody_corrects_again_what_could_not_be_corrected() -> None:
