@@ -22,9 +22,10 @@ from .finished import Finished, SourceQuote, readable, safe_tree
 # Rare brackets; since they are punctuation, as in `[1]`, Markdown parses the surrounding text the
 # same way.
 _OPEN, _CLOSE = "⁅", "⁆"
-_MARK = re.compile(rf"{_OPEN}([bcenr])([0-9]+){_CLOSE}")
-"""A mark for the beginning (b) or end (e) of a sentence, for a citation (c), or for a footnote's
-text (n) or a reference to it (r), with the index of either."""
+_MARK = re.compile(rf"{_OPEN}([bceknr])([0-9]+){_CLOSE}")
+"""A mark for the beginning (b) or end (e) of a sentence, for a citation of a source (c) or a
+calculation (k), or for a footnote's text (n) or a reference to it (r), with the index of a
+sentence, citation or footnote, or the number of the calculation."""
 _REPLACED = str.maketrans({_OPEN: "[", _CLOSE: "]"})
 """Rare brackets in the report itself become ordinary ones."""
 _BLOCK = re.compile(r"(?:\s|\||[-*+•>#]{1,6}\s|\d{1,9}[.)]\s)*")
@@ -82,6 +83,7 @@ def _mark_report(report: Report) -> tuple[str, list[Citation], list[NoteMark]]:
             edits.append(_Edit(start, 1, start, _mark("b", number)))
             edits.append(_Edit(end, 0, end, _mark("e", number)))
     citations = list[Citation]()
+    listed = {calculation.number for calculation in report.calculations}
     claim_starts = [claim.start for claim in report.claims]
     offset = 0
     for part in scan(text):
@@ -89,6 +91,12 @@ def _mark_report(report: Report) -> tuple[str, list[Citation], list[NoteMark]]:
             offset += len(part)
             continue
         end = offset + len(part.raw)
+        if part.calculations:
+            if listed.issuperset(part.calculations):
+                marks = "".join(_mark("k", number) for number in part.calculations)
+                edits.append(_Edit(offset, 2, end, marks))
+            offset = end
+            continue
         if report.keys.keys() >= {*part.numbers}:
             claim_index = bisect_right(claim_starts, offset) - 1
             if claim_index >= 0 and offset >= report.claims[claim_index].end:
@@ -142,6 +150,9 @@ class _MarkRenderer:
     ) -> None:
         self._claims = finished.report.claims
         self._titles = {source.number: readable(source.shown_title) for source in finished.cited}
+        self._results = dict[int, str]()
+        for calculation in finished.report.calculations:
+            self._results[calculation.number] = readable(calculation.line)
         self._labels = labels(finished.language_code)
         self._quotes = quotes
         self._quote_indexes = {
@@ -165,11 +176,14 @@ class _MarkRenderer:
             kind = mark[1]
             number = int(mark[2])
             last = pieces[-1]
-            if kind == "c":
+            if kind in "ck":
                 if isinstance(last, str) and last.endswith(" "):
                     # Keeps the citation on the same line as the word before it.
                     pieces[-1] = last.rstrip() + "\u00a0"
-                pieces.append(self._citation(self._citations[number]))
+                if kind == "k":
+                    pieces.append(self._calculation(number))
+                else:
+                    pieces.append(self._citation(self._citations[number]))
                 is_after_citation = True
             elif kind in "nr":
                 pieces.append(_note(self._notes[number]))
@@ -212,6 +226,17 @@ class _MarkRenderer:
         element.text = str(number)
         element.set("class", style)
         element.set("aria-label", f"{spoken}: {self._titles[number]}")
+        return element
+
+    def _calculation(self, number: int) -> lxml.html.HtmlElement:
+        """Return the link or button for a citation of a calculation."""
+        if self._is_on_paper:
+            element = builder.A(href=f"#calc-{number}")
+        else:
+            element = builder.BUTTON(type="button", popovertarget=f"calculation-{number}")
+        element.text = f"calc {number}"
+        element.set("class", "cite calc")
+        element.set("aria-label", f"{self._labels.calculations}: {self._results[number]}")
         return element
 
 
