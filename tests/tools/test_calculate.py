@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import lxml.html
 from docx import Document
-from kit.models import ScriptedChatModel, call, calls, judged
+from kit.models import ScriptedChatModel, call, calls, judged, units_shown
 from kit.reports import finished
-from kit.runs import REPORT, lab, search
+from kit.runs import REPORT, lab, research, search
 from langchain_core.language_models import ModelProfile
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pypdf import PdfReader
 
 from deep_research.app.exports._page import report_page, report_pdf
@@ -21,33 +23,87 @@ from deep_research.state import ResearchState
 KEPT = "Ada Moran kept the Skerry Light from 1901 to 1932."
 
 
-async def test_a_calculated_number_is_supported_by_its_calculation_alone(tmp_path: Path) -> None:
+LINES = (
+    "Years of service: 1932 [1] - 1901 [1] = years",
+    "Months of service: [calc 1] in months",
+    "Oil burnt: [calc 2] * 60 litres/month (request) = litres",
+)
+DRAFT = """\
+Ada Moran kept the light for 31 years [calc 1], or 372 months [calc 2]. [1]
+
+| Service | Oil |
+| --- | --: |
+| Moran | 22,320 litres [calc 3] |
+
+That is nearly a third of a century."""
+QUESTION = "How much oil did Ada Moran burn, at 60 litres a month?"
+EDIT = "She only began in 1911. Change it."
+
+
+def agreeing(messages: list[BaseMessage], _: dict[str, Any]) -> AIMessage:
+    """A judge that names the words, and not how a number follows from them."""
+    units, _passages = units_shown("\n".join(message.text for message in messages))
+    return judged(*[("supported", KEPT)] * len(units))
+
+
+async def test_a_chain_of_calculations_goes_to_all_exports_and_follows_a_changed_input(
+    tmp_path: Path,
+) -> None:
     script = [
         search("Ada Moran"),
-        calls(call("calculate", calculations=["Years of service: 1932 [1] - 1901 [1] = years"])),
+        calls(call("calculate", calculations=[*LINES])),
         REPORT,
         "She kept it for 31 years [calc 1], from 1901 to 1932. [1]",
     ]
-    # The judge names the words, and not how the number follows from them.
-    judge = ScriptedChatModel(
-        replies={"": lambda *_: judged(("supported", KEPT))},
-        profile=ModelProfile(max_input_tokens=100_000),
+    profile = ModelProfile(max_input_tokens=100_000)
+    changed_words = {"kind": "replace", "block": 3, "text": "That is more than two decades."}
+    forms = [
+        calls(
+            call(
+                "edit_report",
+                edits=[],
+                calculations=["[calc 1] = 1932 [1] - 1911 (request)"],
+            )
+        ),
+        calls(call("edit_report", edits=[changed_words], done="She began in 1911.")),
+    ]
+    run = lab(
+        tmp_path,
+        researcher=script,
+        writer={"": [DRAFT], "edit_report": forms},
+        verifier=ScriptedChatModel(replies={"": agreeing}, profile=profile),
+        orchestrator=[research(QUESTION), REPORT],
     )
-    writer = ["Ada Moran kept the light for 31 years [calc 1]. [1]"]
-    run = lab(tmp_path, researcher=script, writer=writer, verifier=judge)
-    state = await run.ask()
-    result = "[calc 1] Years of service: 1932 - 1901 = 31 years"
-    assert result in run.calls("researcher")[2].text
-    assert result in run.calls("writer")[0].text
-    assert state.report and [verdict.shown for verdict in state.report.verdicts] == ["supported"]
-    [calculation] = state.report.calculations
-    assert calculation.is_proved and {given.words for given in calculation.inputs} == {KEPT}
-    assert state.report.text == "Ada Moran kept the light for 31 years [calc 1]. [1]"
-    assert run.types().count("search_tool_start") == 1
+    state = await run.ask(QUESTION)
+    results = (
+        "[calc 1] Years of service: 1932 - 1901 = 31 years",
+        "[calc 2] Months of service: [calc 1] = 372 months",
+        "[calc 3] Oil burnt: [calc 2] * 60 litres/month = 22\u202f320 litres",
+    )
+    for result in results:
+        assert result in run.calls("researcher")[2].text
+        assert result in run.calls("writer")[0].text
+    assert state.report and state.report.text == DRAFT
+    shown = [verdict.shown for verdict in state.report.verdicts]
+    assert shown.count("supported") == len(shown)
+    years, _months, oil = state.report.calculations
+    assert {given.words for given in years.inputs} == {KEPT}
+    assert [given.origin for given in oil.inputs] == ["calculation", "request"]
     for name, text in shown_everywhere(state).items():
         cited = "31 years calc 1" if name == "html" else "31 years [calc 1]"
         assert cited in text.replace("\xa0", " ")
         assert "Calculations" in text and "1932 - 1901 = 31 years" in text
+
+    edited = await run.ask({"messages": [HumanMessage(EDIT)], "edit": True})
+    assert edited.report and edited.report.text == (
+        DRAFT.replace("31", "21").replace("372", "252").replace("22,320", "15,120")
+    ).replace("That is nearly a third of a century.", "That is more than two decades.")
+    assert [calculation.value for calculation in edited.report.calculations] == [21, 252, 15_120]
+    asked = run.calls("writer")[-1].text
+    assert "21 years [calc 1], or 252 months [calc 2]" in asked
+    assert "Calculated again: Months of service: 372 months → 252 months." in edited.run.notices
+    first, second = edited.versions.values()
+    assert (first.kind, second.kind) == ("research", "edit")
 
 
 def shown_everywhere(state: ResearchState) -> dict[str, str]:

@@ -114,7 +114,7 @@ class Calculated(NamedTuple):
         """Whether a number is one of the results or of the inputs that need a premise."""
         used = [*self.results]
         for calculation in self.calculations:
-            if calculation.number and _may_have_unit(number, calculation.unit):
+            if calculation.number and may_have_unit(number, calculation.unit):
                 used.append(calculation.value)
             for given in calculation.inputs:
                 if given.origin != "constant":
@@ -131,7 +131,7 @@ class Calculated(NamedTuple):
         return follows(fraction, parts)
 
 
-def _may_have_unit(number: Number, unit: str) -> bool:
+def may_have_unit(number: Number, unit: str) -> bool:
     """Whether a number may be given in this unit, that is, its own is no other one."""
     measures = measures_in(unit)
     if not number.measure or not measures:

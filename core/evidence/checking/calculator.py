@@ -23,7 +23,7 @@ from ._arithmetic import (
     names_in,
     unit_words,
 )
-from .calculations import follows, is_constant
+from .calculations import follows, is_constant, may_have_unit
 from .proof import Known
 from .source_text import SourceText
 
@@ -35,6 +35,8 @@ _LONGEST_QUOTE = 300
 """Maximum length of the words that state an input, in characters."""
 _LIKELIEST = 12
 """Number of windows of a text that are searched first for a number, the most similar ones."""
+_GROUPED_FROM = 10_000
+_THIN_SPACE = "\u202f"
 _WHOLE_FROM = 1000
 """From this size on, results are shown without decimals."""
 _DIGITS = 4
@@ -124,7 +126,7 @@ class Calculator:
             return [answer_on(same)]
         self._keep(new)
         remarks = [remark for _, remark in found if remark]
-        if wanted.result and not _gives(new, wanted.result):
+        if not all(follows(number, [new.value]) for number in numbers_in(wanted.result)[:1]):
             remarks.append(f"not {wanted.result}")
         answers = ["; ".join([answer_on(new), *remarks])]
         if before:
@@ -180,7 +182,7 @@ class Calculator:
         named = [part.source] if part.source in self._sources else []
         is_named = bool(named) or part.is_from_request
         for source in named:
-            stated = self._stated_by(source, number, name)
+            stated = self._stated_by(source, part, name)
             if stated:
                 return stated, ""
         values = _values_in(self._request)
@@ -191,7 +193,7 @@ class Calculator:
         if not is_named and may_be_constant:
             return given.model_copy(update={"origin": "constant"}), ""
         for source in self._sources:
-            stated = self._stated_by(source, number, name)
+            stated = self._stated_by(source, part, name)
             if stated:
                 remark = f"{part.written} stands in [{source}]" if is_named else ""
                 return stated, remark
@@ -199,17 +201,18 @@ class Calculator:
             return given.model_copy(update={"origin": "constant"}), ""
         return given, f"{part.written} stands in nothing shown, so it counts as assumed"
 
-    def _stated_by(self, source: int, number: Number, name: str) -> CalculationInput | None:
+    def _stated_by(self, source: int, part: Operand, name: str) -> CalculationInput | None:
         """Return a number as an input from a source, with the words that state it; None if the
         source does not."""
         key, known = self._sources[source]
+        number = part.number
         for text in known.texts:
             words = _words_with(number, text, name)
             if words:
                 values = _values_in(words)
                 return CalculationInput(
                     value=_value(number, values),
-                    unit=number.measure,
+                    unit=part.unit,
                     origin="source",
                     source=key,
                     words=words,
@@ -341,15 +344,10 @@ def _settled(
     return calculation.model_copy(update={"inputs": tuple(inputs)})
 
 
-def states_result(text: str, calculation: Calculation) -> bool:
-    """Whether a text has the result of a calculation, also rounded."""
-    return any(_gives(calculation, number.words) for number in numbers_in(text))
-
-
-def _gives(calculation: Calculation, written: str) -> bool:
-    """Whether a result as written is that of a calculation, rounded."""
-    numbers = numbers_in(written)[:1]
-    return any(follows(number, [calculation.value]) for number in numbers)
+def gives(calculation: Calculation, number: Number) -> bool:
+    """Whether a number is the result of a calculation, also rounded, and in no other unit."""
+    is_result = follows(number, [calculation.value])
+    return is_result and may_have_unit(number, calculation.unit)
 
 
 def _calculated(
@@ -402,10 +400,11 @@ def _as_input(calculation: Calculation) -> CalculationInput:
 
 def _shown(value: float) -> str:
     """Return a result in digits: without decimals if it is large, else with four digits that
-    count, at least as many as its whole part has."""
+    count. Digits of long numbers are grouped by spaces, as in all languages."""
     exact = float(f"{value:.12g}")
     if exact == round(exact) or abs(exact) >= _WHOLE_FROM:
-        return f"{exact:.0f}"
+        grouped = f"{exact:,.0f}"
+        return grouped.replace(",", "" if abs(exact) < _GROUPED_FROM else _THIN_SPACE)
     decimals = max(0, _DIGITS - 1 - math.floor(math.log10(abs(exact))))
     return f"{exact:.{decimals}f}".rstrip("0").rstrip(".")
 
