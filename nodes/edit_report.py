@@ -99,7 +99,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         return {"draft": draft.model_copy(update={"is_lacking": False})}
     turn.announce("edit")
     editor = _Editor(turn, draft, is_edit=is_edit)
-    if is_edit and base and not excluded.isdisjoint(base.sources):
+    if is_edit and base and excluded:
         editor.take_out(await asyncio.to_thread(only_supported_by, excluded, base))
     async with turn.paid():
         form = None

@@ -22,20 +22,21 @@ from ..records import tool_names
 from ..records.calculations import Calculation
 from .forms import Form
 
-_LINES = (
+CALCULATION_LINES = (
     "One line each, `name: formula = unit`, of numbers with their units and + - * / ^ ( ). Behind "
     "each number stands that of its source, or (request): `Growth of staff: (48 [2] - 40 [3]) / "
     "40 [3] = %`. Earlier results are named by their numbers: `Payback: [calc 1] / 450 €/year [4] "
     "= years`. Break-even is an equation: `Break-even: 3 + 0.2 * x = 5`. Another currency or unit "
     "takes a factor from a source: `500 USD [2] * 0.92 EUR/USD [5]`."
 )
+"""What models are told about the lines that they hand in."""
 _NOTHING = "Nothing to calculate: `calculations` must be a list of texts."
 
 
 class Calculate(BaseModel):
     """Calculate exactly: rates, differences, shares, totals, break-even, conversions."""
 
-    calculations: Lines = Field(description=_LINES)
+    calculations: Lines = Field(description=CALCULATION_LINES)
 
 
 CALCULATE_SCHEMA = tool_schema(tool_names.CALCULATE, Calculate)
@@ -47,7 +48,7 @@ class CalculatingForm(Form):
     calculations: list[str] = Field(
         default_factory=list,
         description="Only if a figure is needed that nobody has calculated: what to calculate; you "
-        f"are then asked again, with the results. {_LINES}",
+        f"are then asked again, with the results. {CALCULATION_LINES}",
     )
 
 

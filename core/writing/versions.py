@@ -217,6 +217,7 @@ def reverted(
     update = channels_reset()
     update["run"] = run
     update["report"] = report
+    update["calculations"] = {found.key: found for found in report.calculations}
     update["versions"] = {new.name: new}
     update["messages"] = [marked(document_of(finished, reader), "report", **{REPLACES: True})]
     return new, update

@@ -293,26 +293,36 @@ def _renumbered(calculation: Calculation, numbers: Mapping[int, int]) -> Calcula
     )
 
 
+class NumberedCalculations(NamedTuple):
+    """The calculations of a round, numbered in the thread."""
+
+    findings: dict[str, Finding]
+    """The findings by id, with these numbers in their texts."""
+    calculations: dict[str, Calculation]
+    """The new calculations by name."""
+    numbers: dict[str, dict[int, int]]
+    """Their numbers in the thread by those that a finding has used, by its id."""
+
+
 def number_calculations(
     findings: Mapping[str, Finding], known: Iterable[Calculation], request: str
-) -> tuple[dict[str, Finding], dict[str, Calculation]]:
+) -> NumberedCalculations:
     """Give the calculations of new findings their numbers in the thread.
 
-    Returns the findings by id, with these numbers in their texts, and the new calculations by name.
     `known` are those of the thread; `request` is what the user has written, from which an input
     comes only if it is there.
     """
     thread = {calculation.number: calculation for calculation in known}
     values = _values_in(request)
     free = max(thread, default=0) + 1
+    # A step knows the thread's calculations by their own numbers.
+    given = {number: number for number in thread}
     numbered = dict[str, Finding]()
     new = dict[str, Calculation]()
+    by_finding = dict[str, dict[int, int]]()
     ordered = sorted(findings.values(), key=lambda finding: (finding.cycle, finding.position))
     for finding in ordered:
-        numbers = dict[int, int]()
-        if finding.step:
-            # A step knows the thread's calculations by their own numbers.
-            numbers = {number: number for number in thread}
+        numbers = dict(given) if finding.step else {}
         for calculation in sorted(finding.calculations, key=lambda one: one.number):
             numbers[calculation.number] = free
             free += 1
@@ -325,7 +335,8 @@ def number_calculations(
             new[settled.key] = settled
         text, _ = with_calculations(finding.numbered or "", numbers)
         numbered[finding.id] = finding.model_copy(update={"numbered": text})
-    return numbered, new
+        by_finding[finding.id] = numbers
+    return NumberedCalculations(numbered, new, by_finding)
 
 
 def _settled(
