@@ -349,7 +349,7 @@ def _settled(
         if used.calculation:
             used = _as_input(known[used.calculation])
         elif used.origin in ("request", "supposed"):
-            is_there = any(math.isclose(used.value, value, rel_tol=_NEAR) for value in requested)
+            is_there = _is_one_of(used.value, requested)
             used = used.model_copy(update={"origin": "request" if is_there else "supposed"})
         inputs.append(used)
     return calculation.model_copy(update={"inputs": tuple(inputs)})
@@ -423,18 +423,21 @@ def _shown(value: float) -> str:
 def _value(number: Number, values: Collection[float]) -> float:
     """Return the value of a number in a formula: of its readings, that among `values`, else the one
     with a decimal point."""
+    if number.has_scale:
+        return number.value
     for reading in number.readings:
-        if any(math.isclose(reading, value, rel_tol=_NEAR) for value in values):
+        if _is_one_of(reading, values):
             return reading
     return number.readings[-1]
 
 
 def _is_among(number: Number, values: Collection[float]) -> bool:
-    """Whether a number has one of these values."""
-    for reading in number.readings:
-        if any(math.isclose(reading, value, rel_tol=_NEAR) for value in values):
-            return True
-    return False
+    """Whether a number has one of these values; a table may name the scale elsewhere."""
+    return any(_is_one_of(reading, values) for reading in (*number.readings, number.figure))
+
+
+def _is_one_of(value: float, values: Iterable[float]) -> bool:
+    return any(math.isclose(value, other, rel_tol=_NEAR) for other in values)
 
 
 def _values_in(text: str) -> list[float]:
