@@ -25,7 +25,7 @@ from ..evidence.checking.calculator import Calculator
 from ..evidence.checking.proof import Known, with_found_citations
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.footnotes import source_footnotes
-from ..evidence.citations.markers import plain_prose, unwrapped
+from ..evidence.citations.markers import cited_calculations, plain_prose, unwrapped
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import without_loop
 from ..models.ask import Reply, ask_model, without_thoughts
@@ -177,7 +177,7 @@ class TextWriter:
         # already streamed.
         text = without_thoughts(self._events.raw)
         text = without_loop(plain_prose(source_footnotes(unwrapped(text), known), known))
-        if not known or cited_numbers(text, known):
+        if not known or cited_numbers(text, known) or cited_calculations(text):
             return text
         if not self._is_quick and not self._basis.has_findings(self.refused):
             return text

@@ -9,6 +9,7 @@ from typing import Any
 import lxml.html
 from docx import Document
 from kit.models import ScriptedChatModel, call, calls, judged, units_shown
+from kit.planned import Asked, first_sentences, plan, planned_lab, step
 from kit.reports import finished
 from kit.runs import REPORT, lab, research, search
 from langchain_core.language_models import ModelProfile
@@ -125,3 +126,78 @@ def shown_everywhere(state: ResearchState) -> dict[str, str]:
         ),
         "pdf": " ".join(" ".join(page.extract_text() for page in with_pages).split()),
     }
+
+
+async def test_steps_and_analyses_of_a_plan_calculate_and_pay_for_a_call_only_if_they_do(
+    tmp_path: Path,
+) -> None:
+    def facts(asked: Asked) -> dict[str, Any]:
+        lines = ["Years of service: 1932 - 1901 = years"]
+        return {**first_sentences(asked), "calculations": lines}
+
+    def conclusions(asked: Asked) -> dict[str, Any]:
+        if "plain" in asked.task:
+            return {"statements": ["Nothing follows."]}
+        if "had calculated" not in asked.reminder:
+            return {"statements": [], "calculations": ["Months of service: [calc 1] in months"]}
+        assert "[calc 2] Months of service: [calc 1] = 372 months" in asked.reminder
+        return {"statements": ["So she served 372 months [calc 2]."]}
+
+    report = "Ada Moran kept it for 31 years [calc 1], or 372 months [calc 2]."
+    steps = [
+        step("Ada Moran"),
+        step("Weigh it", search=False, after=(1,)),
+        step("Weigh plain facts", search=False, after=(1,)),
+    ]
+    rules = {
+        "make_plan": plan(*steps),
+        "record_learnings": facts,
+        "record_analysis": conclusions,
+        "report": lambda _: report,
+    }
+    run = planned_lab(tmp_path, rules, verify="off")
+    state = await run.ask(QUESTION)
+    assert len(run.asked("record_analysis", "Weigh it")) == 2
+    assert len(run.asked("record_analysis", "Weigh plain")) == 1
+    [asked] = run.asked("report")
+    for line in (
+        "[calc 1] Years of service: 1932 - 1901 = 31 years",
+        "Months of service: [calc 1]",
+    ):
+        assert line in asked.reminder
+    assert "So she served 372 months [calc 2]." in {
+        learning.text for learning in state.learnings.values()
+    }
+    assert state.report and state.report.text == report
+    assert [found.value for found in state.report.calculations] == [31, 372]
+
+
+async def test_analyses_and_the_writer_have_calculated_what_is_missing(tmp_path: Path) -> None:
+    analysis = [
+        calls(call("record_conclusions", conclusions=[], calculations=["1932 [1] - 1901 [1]"])),
+        calls(call("record_conclusions", conclusions=["She served 31 years [calc 1]. [1]"])),
+    ]
+    lines = ["Months of service: [calc 1] * 12 months"]
+    report = "Ada Moran kept it for 372 months [calc 2]."
+    run = lab(
+        tmp_path,
+        researcher=[search("Ada Moran"), REPORT, f"{KEPT} [1]"],
+        orchestrator={
+            "": [
+                research(QUESTION),
+                calls(call("analyze_findings", task="How long?")),
+                REPORT,
+            ],
+            "record_conclusions": analysis,
+        },
+        writer=[calls(call("calculate", calculations=lines)), report],
+        verify="off",
+    )
+    state = await run.ask(QUESTION)
+    assert run.all_used()
+    first, second = run.calls("writer")
+    assert "[calc 1] 1932 - 1901 = 31" in first.text
+    assert first.tools == second.tools == ("calculate",)
+    assert "[calc 2] Months of service: [calc 1] * 12 months = 372 months" in second.text
+    assert state.report and state.report.text == report
+    assert [found.number for found in state.report.calculations] == [1, 2]

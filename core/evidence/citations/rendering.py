@@ -502,7 +502,7 @@ def warning_above(
 def _warning_on_sources(report: Report, labels: Labels, *, was_researched: bool) -> str:
     if report.audit and report.audit.judge_grade == "unsound":
         return labels.not_judged
-    if report.sources:
+    if report.sources or report.calculations:
         return ""
     if not was_researched:
         return labels.no_source
