@@ -183,6 +183,8 @@ export function hintOf(chip, about) {
 
 // The passages next to a control, to be marked in the source; null on a source's card.
 export function passagesBeside(control) {
+  const stated = control.closest("li")?.querySelector(":scope > q");
+  if (stated) return [stated.textContent];
   const holder = control.closest(".quote, tr"), chip = document.querySelector(`[popovertarget="${CSS.escape(holder?.id || "none")}"]`);
   return holder && [...holder.querySelectorAll("blockquote")].flatMap((quote) => decisive(quote, chip));
 }
