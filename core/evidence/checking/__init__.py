@@ -7,6 +7,7 @@ Public modules:
 - `verification`: finds the best passage of a source for each unit, and accepts quotes.
 - `proof`: verifies a model's judgement by the words that it quotes and the premises of its figures.
 - `calculations`: calculates again with which lines a model derives a figure.
+- `calculator`: calculates what models hand in, and keeps it as records that texts cite.
 
 Start with `units`; the model's judging is in `core/writing/_judging.py`.
 """
