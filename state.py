@@ -15,6 +15,7 @@ from langgraph.types import Overwrite
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
+from .core.records.calculations import Calculation
 from .core.records.langgraph_private import merge_messages
 from .core.records.plan import (
     Iteration,
@@ -151,6 +152,10 @@ class ResearchState:
         default_factory=dict
     )
     """Insights, gaps and contradictions, by key."""
+    calculations: Annotated[dict[str, Calculation], delta(merge_by_id, dict)] = field(
+        default_factory=dict
+    )
+    """What was calculated for the thread, by name: `calc 2`."""
     draft: Draft | None = None
     report: Report | None = None
     versions: Annotated[dict[str, Version], delta(merge_by_id, dict)] = field(default_factory=dict)
@@ -245,6 +250,7 @@ class StateUpdate(TypedDict, total=False):
     outcomes: dict[str, StepOutcome] | Overwrite
     learnings: dict[str, Learning]
     memory: dict[str, Observation]
+    calculations: Mapping[str, Calculation]
     draft: Draft | None
     report: Report | None
     versions: dict[str, Version]
@@ -306,6 +312,10 @@ class BranchState:
     findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(
         default_factory=dict
     )
+    calculations: Annotated[dict[str, Calculation], delta(merge_by_id, dict)] = field(
+        default_factory=dict
+    )
+    """What it has calculated, by name (`calc 2`), with its own numbers."""
     seconds: float = 0.0
     """Active seconds so far; a step's include the wait for a slot. Time between nodes is not
     counted."""
@@ -499,6 +509,7 @@ class BranchUpdate(StepOutput, total=False):
     contradictions: tuple[Dispute, ...]
     numbered: list[str]
     actions: list[Action]
+    calculations: Mapping[str, Calculation]
     failures: list[str]
     iterations: list[Iteration]
 

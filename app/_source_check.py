@@ -288,6 +288,7 @@ class SourceCheck:
             self._sources,
             self._filler,
             self._run.language_code,
+            draft.calculations,
             asked=self._asked,
         )
 

@@ -113,6 +113,9 @@ def _run_data(stored: StoredRun) -> dict[str, Any]:
         checked = {
             "audit": state.report.audit.model_dump(mode="json"),
             "claims": claims,
+            "calculations": [
+                calculation.model_dump(mode="json") for calculation in state.report.calculations
+            ],
             "verdicts": [verdict.model_dump(mode="json") for verdict in state.report.verdicts],
         }
         data.update(clean_nested(checked))

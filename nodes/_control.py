@@ -1,12 +1,11 @@
-"""Forms of the tools of researchers that need no context: thoughts, the end of research, exact
-arithmetic."""
+"""Forms of the tools of researchers that need no context: thoughts, the end of research."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
 from ..core.records import tool_names
-from ..tools.tool import Lines, tool_schema
+from ..tools.tool import tool_schema
 from ._disputes import StatedDisputes
 
 
@@ -30,17 +29,5 @@ class ThinkTool(BaseModel):
     reasoning: str = Field(description="The thought, in one to three paragraphs.")
 
 
-class Calculate(BaseModel):
-    """Calculate exactly with numbers that results state: sums, differences, shares, growth. Takes no round."""  # noqa: E501
-
-    calculations: Lines = Field(
-        description=(
-            "One expression each, of numbers and + - * / ( ), such as (48 - 40) / 40. Convert all "
-            "to one unit."
-        )
-    )
-
-
 GENERATE_FINDING_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)
 THINK_TOOL_SCHEMA = tool_schema(tool_names.THINK_TOOL, ThinkTool)
-CALCULATE_SCHEMA = tool_schema(tool_names.CALCULATE, Calculate)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ..core.events.blocks import ResearcherPackets
 from ..core.evidence.citations.citing import by_number, cited_numbers, number_finding
+from ..core.evidence.citations.markers import with_calculations
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.records.research import Ending, Finding
-from ..core.writing.forms import Form
+from ..core.writing.calculating import CalculatingForm, filled_in
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, begin_turn
@@ -14,11 +15,11 @@ from .turn import NodeRuntime, begin_turn
 _HEAD = "Analysis, which rests on the findings and is no source of its own:"
 
 
-class RecordConclusions(Form):
+class RecordConclusions(CalculatingForm):
     """Hand in what follows from the findings."""
 
     conclusions: list[str]
-    """One sentence each, with the numbers of the sources that it is based on, such as [3]."""
+    """One sentence each, with the numbers of the sources and calculations that it is based on, such as [3] or [calc 2]."""  # noqa: E501
 
 
 async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -31,16 +32,23 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     run = state.run
     call_id, task = state.progress.analyses[-1]
     turn.emit(ResearcherPackets(turn.placement).start(task))
-    async with turn.paid():
-        form = await turn.filler.ask_if_possible(
+    findings = fence(_shown_findings(state, turn.context.limits.memory_tokens))
+
+    async def ask(*, results: str) -> RecordConclusions | None:
+        return await turn.filler.ask_if_possible(
             RecordConclusions,
             "orchestrator",
             "analyze_findings",
             [],
             task=task,
             question=run.question,
-            findings=fence(_shown_findings(state, turn.context.limits.memory_tokens)),
+            findings=findings,
+            calculations=turn.basis.calculations,
+            results=results,
         )
+
+    async with turn.paid():
+        form, calculations = await filled_in(ask, turn.calculator)
     lines = list[str]()
     for conclusion in form.conclusions if form else ():
         lines.append(f"- {' '.join(conclusion.split())}")
@@ -48,6 +56,9 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     keys = {number: source.key for number, source in known.items()}
     numbers = {key: number for number, key in keys.items()}
     conclusions, _, dropped_markers = number_finding("\n".join(lines), keys, numbers)
+    known_calculations = {**state.calculations, **calculations}
+    own_numbers = {found.number: found.number for found in known_calculations.values()}
+    conclusions, dropped_calculations = with_calculations(conclusions, own_numbers)
     text = ""
     reason = "its model drew no conclusions"
     ended: Ending = "failed"
@@ -66,14 +77,14 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
         ended=ended,
         reason=reason,
         is_analysis=True,
-        dropped_markers=dropped_markers,
+        dropped_markers=dropped_markers + dropped_calculations,
     )
     packets = ResearcherPackets(turn.placement)
     if reason:
         turn.emit(packets.failure(reason))
     cited = [known[number] for number in cited_numbers(conclusions, known)]
     turn.emit(*packets.finding(finding.text, cited))
-    return {**turn.update(), "findings": {call_id: finding}}
+    return {**turn.update(), "findings": {call_id: finding}, "calculations": calculations}
 
 
 def _shown_findings(state: ResearchState, tokens: int) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ..core.dialogue.conversation import Conversation
+from ..core.evidence.checking.calculator import number_calculations
 from ..core.evidence.citations.citing import number_findings
+from ..core.evidence.citations.markers import with_calculations
 from ..core.evidence.memory.learned import notice_findings
 from ..core.records.research import Finding
 from ..state import ResearchState, StateUpdate
@@ -14,6 +17,9 @@ async def collect(state: ResearchState) -> StateUpdate:
     This needs no model.
     """
     findings, sources = number_findings(state.findings.values(), state.sources)
+    requested = "\n".join(Conversation(state.messages).texts_of_user)
+    numbered = number_calculations(findings, state.calculations.values(), requested)
+    findings = numbered.findings
     longest = 0.0
     researched = list[Finding]()
     for finding in findings.values():
@@ -22,6 +28,12 @@ async def collect(state: ResearchState) -> StateUpdate:
         if not finding.lists_learnings:
             researched.append(finding)
     learnings, memory = notice_findings(researched, state.memory)
+    for finding in findings.values():
+        for learning in state.stated_in(finding):
+            text, _ = with_calculations(learning.text, numbered.numbers[finding.id])
+            if text != learning.text:
+                # Under the same id, by which insights name it.
+                learnings[learning.id] = learning.model_copy(update={"text": text})
     active_seconds = state.run.active_seconds + longest
     return StateUpdate(
         run=state.run.model_copy(update={"active_seconds": active_seconds}),
@@ -30,4 +42,5 @@ async def collect(state: ResearchState) -> StateUpdate:
         sources=sources,
         learnings=learnings,
         memory=memory,
+        calculations=numbered.calculations,
     )

@@ -4,7 +4,7 @@ results of the last research round. All blocks that are not named stay as they a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.messages import HumanMessage
@@ -13,21 +13,28 @@ from pydantic import Field
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import estimated_tokens
 from ..core.errors import ModelFailed, log_failure
+from ..core.evidence.checking.calculator import with_basis
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.citations.markers import replace_markers
+from ..core.evidence.citations.markers import (
+    cited_calculations,
+    replace_markers,
+    with_calculations,
+)
 from ..core.evidence.citations.rendering import clean_for_draft
 from ..core.evidence.exclusion import ExcludedSources
 from ..core.models.resolve import is_extractive
+from ..core.records.calculations import Calculation
 from ..core.records.report import Draft, Grade, Remark, Report, word_count
 from ..core.records.research import Finding
 from ..core.records.sources import Source
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
-from ..core.writing.forms import Form
+from ..core.writing.calculating import CalculatingForm, with_new_results
 from ..core.writing.language import Language
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from ..tools.tool import as_lines
 from ._edits import apply_edits, losses
 from ._further_research import may_research, tasks_waiting
 from ._report_edit import ReportEdit
@@ -53,7 +60,7 @@ _NOUNS_CAPITALISED = frozenset({"de", "lb"})
 """Codes of the languages that capitalise all nouns."""
 
 
-class EditReport(Form):
+class EditReport(CalculatingForm):
     """Hand in the changes of the report."""
 
     edits: list[ReportEdit]
@@ -90,18 +97,18 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         return {"draft": draft.model_copy(update={"is_lacking": False})}
     turn.announce("edit")
     editor = _Editor(turn, draft, is_edit=is_edit)
-    if is_edit and base and not excluded.isdisjoint(base.sources):
+    if is_edit and base and excluded:
         await editor.take_out(ExcludedSources(excluded), base)
     async with turn.paid():
         form = None
         # Excluding sources needs no model.
         if not is_extractive("writer", turn.context):
-            form = await editor.ask()
+            form = await editor.ask_calculating()
         if form and form.tasks and editor.may_research:
             update = turn.update()
             tasks = [(task, task) for task in form.tasks]
             return {**update, **tasks_waiting(turn, update["progress"], tasks, 1)}
-        changed = draft
+        changed = editor.draft
         if form:
             changed = await editor.changed(form)
     if not changed.text.strip():
@@ -117,6 +124,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         notices=(*state.run.notices, *editor.notices), done=editor.done, **editor.language
     )
     turn.apply(run=update["run"], draft=changed)
+    update["calculations"] = editor.calculations
     if is_edit:
         messages = await asyncio.to_thread(turn.delivery.edited_draft_messages, changed)
     elif changed.text == draft.text:
@@ -145,7 +153,10 @@ class _Editor:
         the editor's remarks name."""
         self._turn = turn
         self._state = turn.state
-        self._draft = draft
+        self.draft = draft
+        """The draft that is changed; see `ask_calculating`."""
+        self.calculations: Mapping[str, Calculation] = {}
+        """The calculations that are new or have changed, by name."""
         self._is_edit = is_edit
         self._blocks = report_blocks(draft.text)
         self._room = int(turn.context.limits.form_tokens * _ANSWER_SHARE)
@@ -170,6 +181,36 @@ class _Editor:
         self._taken_out = taken_out.statements
         if taken_out.note:
             self.notices.append(taken_out.note)
+
+    async def ask_calculating(self) -> EditReport | None:
+        """Have the model fill in the form, once more if it has something calculated.
+
+        The figures of the draft then follow the calculations that have changed.
+        """
+        form = await self.ask()
+        if form is None or not form.calculations:
+            return form
+        calculator = await self._turn.calculator()
+        lines = await asyncio.to_thread(calculator.calculate, as_lines(form.calculations))
+        before = self._state.calculations
+        self.calculations = calculator.changed
+        text = await asyncio.to_thread(
+            with_new_results, self.draft.text, before, calculator.changed
+        )
+        self._turn.apply(calculations={**before, **calculator.changed})
+        self.draft = self.draft.model_copy(
+            update={"text": text, "streamed": text, "calculations": self._cited(text)}
+        )
+        self._blocks = report_blocks(text)
+        self._values = {**await self._prompt_values(), "results": fence("\n".join(lines))}
+        for key, calculation in calculator.changed.items():
+            if key in before and before[key].result != calculation.result:
+                results = f"{before[key].result} → {calculation.result}"
+                self.notices.append(f"Calculated again: {calculation.name}: {results}.")
+        again = await self.ask(part=None)
+        if again is None:
+            self.notices.append("Only the figures that were calculated again have changed.")
+        return again
 
     async def ask(self, **asked: Any) -> EditReport | None:
         """Have the model fill in the form; `asked` are further values of the prompt.
@@ -200,7 +241,7 @@ class _Editor:
         state = self._state
         values: dict[str, Any] = {
             "instructions": turn.context.instructions,
-            "words": self._draft.words,
+            "words": self.draft.words,
             "report": fenced_knowledge(report=[_shown(block) for block in self._blocks]),
             "sources": turn.basis.described_sources,
             "may_research": self.may_research,
@@ -215,16 +256,18 @@ class _Editor:
             "remarks": "",
             "open_points": "",
             "taken_out": 0,
+            "calculations": turn.basis.calculations,
+            "results": "",
         }
         if state.own_findings or not self._is_edit:
             values["knowledge"] = turn.basis.known_findings(turn.context.limits.memory_tokens)
         if not self._is_edit:
             open_points = list[str]()
-            for grade in self._draft.open_grades:
+            for grade in self.draft.open_grades:
                 open_points.append(f"- {_open_point(grade)}")
             if open_points:
                 values["requirements"] = fence("\n".join(open_points))
-            remarks = [f"- {_remark(remark)}" for remark in self._draft.remarks]
+            remarks = [f"- {_remark(remark)}" for remark in self.draft.remarks]
             if remarks:
                 values["remarks"] = fence("\n".join(remarks))
             values["request"] = state.run.question
@@ -233,13 +276,13 @@ class _Editor:
         request = conversation.question
         earlier = conversation.texts_of_user[: -len(conversation.question_texts)]
         numbered = list[str]()
-        for number, grade in enumerate(self._draft.open_grades, 1):
+        for number, grade in enumerate(self.draft.open_grades, 1):
             numbered.append(f"{number}. {_open_point(grade)}")
         values["request"] = request
         if state.brief.instruction != request:
             values["instruction"] = state.brief.instruction
         values["said"] = "\n".join(f"- {text}" for text in earlier[-_MESSAGES:])
-        values["title"] = self._draft.title
+        values["title"] = self.draft.title
         values["passages"] = await self._passages()
         values["open_points"] = fence("\n".join(numbered)) if numbered else ""
         values["taken_out"] = len(self._taken_out)
@@ -298,7 +341,7 @@ class _Editor:
                 mended = {edit.block for edit in new}
                 left_out = [(edit, why) for edit, why in left_out if edit.block not in mended]
                 left_out += [(edits[index], why) for index, why in edited.refused.items()]
-        draft = edited.draft
+        draft = edited.draft.model_copy(update={"calculations": self._cited(edited.draft.text)})
         if self._is_edit:
             draft = self._with_title_and_grades(draft, form)
             if form.language.strip():
@@ -307,12 +350,23 @@ class _Editor:
         await asyncio.to_thread(self._note, form, edited, left_out)
         return draft
 
+    def _cited(self, text: str) -> tuple[Calculation, ...]:
+        """Return the calculations that a text cites, and those that they rest on."""
+        return tuple(with_basis(cited_calculations(text), self._known_calculations))
+
+    @property
+    def _known_calculations(self) -> dict[int, Calculation]:
+        """The calculations of the thread as they are now, by number."""
+        known = {**self._state.calculations, **self.calculations}
+        return {calculation.number: calculation for calculation in known.values()}
+
     def _edited(self, edits: Sequence[ReportEdit]) -> _Edited:
         """Return the draft with the edits; unless the user asks for them, blocks that no remark
         names are only added to."""
         sources = self._state.sources
+        edits = [_with_known(edit, self._known_calculations) for edit in edits]
         if self._is_edit:
-            return _edited(sources, self._draft, edits)
+            return _edited(sources, self.draft, edits)
         allowed = dict[int, ReportEdit]()
         refused = dict[int, str]()
         for index, edit in enumerate(edits):
@@ -320,7 +374,7 @@ class _Editor:
                 allowed[index] = edit
             else:
                 refused[index] = "no remark names this block, so it is only added to"
-        edited = _edited(sources, self._draft, list(allowed.values()))
+        edited = _edited(sources, self.draft, list(allowed.values()))
         for position, index in enumerate(allowed):
             if position in edited.refused:
                 refused[index] = edited.refused[position]
@@ -330,7 +384,7 @@ class _Editor:
         """Whether the editor's remarks name all blocks that an edit changes."""
         changed = range(edit.block, max(edit.block, edit.last) + 1)
         return all(
-            any(not remark.blocks or number in remark.blocks for remark in self._draft.remarks)
+            any(not remark.blocks or number in remark.blocks for remark in self.draft.remarks)
             for number in changed
         )
 
@@ -463,6 +517,14 @@ def _parts(blocks: Sequence[ReportBlock], room: int) -> list[tuple[int, int]]:
     if blocks:
         parts.append((first, len(blocks)))
     return parts
+
+
+def _with_known(edit: ReportEdit, known: Collection[int]) -> ReportEdit:
+    """Return an edit whose texts cite only these calculations."""
+    numbers = {number: number for number in known}
+    text, _ = with_calculations(edit.text, numbers)
+    cells = [with_calculations(cell, numbers)[0] for cell in edit.cells]
+    return edit.model_copy(update={"text": text, "cells": cells})
 
 
 class _Edited(NamedTuple):

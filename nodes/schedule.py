@@ -156,6 +156,7 @@ def _task(step: PlanStep, steps: int, turn: Turn) -> StepTask:
         rests_on=tuple(sources.values()),
         elements=tuple(elements),
         gaps=tuple(gaps[: limits.max_elements]),
+        calculations=tuple(state.calculations.values()),
         slots=limits.max_parallel_researchers,
         **fields,
     )

@@ -23,16 +23,18 @@ from ..core.events.call import SilentEvents
 from ..core.events.log import Emitter
 from ..core.events.packets import Placement
 from ..core.evidence.checking.attribution import ShownSources
+from ..core.evidence.checking.calculator import Calculator, answer_on
 from ..core.evidence.checking.proof import Known
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.citations.citing import cited_numbers
-from ..core.evidence.citations.markers import without_markers
+from ..core.evidence.citations.markers import with_calculations, without_markers
 from ..core.evidence.memory.learned import facts_of, fitting_learnings, is_confident
 from ..core.evidence.memory.observations import ResearchMemory, observed_dispute
 from ..core.evidence.text.sentences import LINE_MARK
 from ..core.models.request import Request
 from ..core.models.resolve import is_small
 from ..core.records import tool_names
+from ..core.records.calculations import Calculation
 from ..core.records.plan import (
     PLAN_TIME_OVER,
     Fact,
@@ -47,6 +49,8 @@ from ..core.records.plan import (
 from ..core.records.research import Finding
 from ..core.records.sources import Source, short_hash
 from ..core.settings.context import Context
+from ..core.writing.basis import source_texts
+from ..core.writing.calculating import CALCULATION_LINES
 from ..core.writing.forms import Filler, Form
 from ..core.writing.write import write_silently
 from ..prompts import fenced_knowledge, render_prompt
@@ -137,6 +141,7 @@ class RecordRound(Judged):
     """The facts in the last results that are relevant to the task and not known yet."""
     contradictions: StatedDisputes = Field(default_factory=list)
     """Where results contradict each other; empty if they do not."""
+    calculations: list[str] = Field(default_factory=list, description=CALCULATION_LINES)
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that the last results answer."""
     is_complete: bool = False
@@ -209,7 +214,25 @@ class StepWork:
             sources=as_sources(task.rests_on, self.state.numbers),
             elements=as_elements(task.elements),
             gaps=gaps[: limits.max_elements],
+            calculations=[answer_on(known) for known in self._calculations],
         )
+
+    @property
+    def _calculations(self) -> list[Calculation]:
+        """The thread's calculations and the step's own."""
+        return [*self.state.task.calculations, *self.state.calculations.values()]
+
+    async def calculator(self) -> Calculator:
+        """Return a calculator that knows the sources of the step by its own numbers."""
+        state = self.state
+        sources = {source.key: source for source in (*state.task.rests_on, *state.sources.values())}
+        texts = await source_texts(sources, state.keys, self._turn.pages)
+        known = dict[int, tuple[str, Known]]()
+        for number, key in enumerate(state.keys, 1):
+            about = f"{sources[key].title} {sources[key].date}"
+            known[number] = key, Known(texts[key], about)
+        request = f"{state.task.question}\n{state.task.step.task}"
+        return Calculator(known, request, self._calculations)
 
     @property
     def outcome(self) -> StepOutcome:
@@ -408,7 +431,9 @@ class StepWork:
         learnings = tuple(sorted(rests_on))
         if learnings and is_confident(confidence):
             for text in as_lines([*form.insights]):
-                observation = state.observation("insight", text, _INSIGHT_CONFIDENCE, learnings)
+                # Its calculations have no numbers in the thread yet.
+                plain, _ = with_calculations(text, {})
+                observation = state.observation("insight", plain, _INSIGHT_CONFIDENCE, learnings)
                 observations.append(observation)
         for gap in form.gaps:
             for text in as_lines([gap.question]):
@@ -530,6 +555,7 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
         seconds=seconds,
         actions=tuple(state.actions),
         corrected_markers=state.corrected,
+        calculations=tuple(state.calculations.values()),
     )
 
 

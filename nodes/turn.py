@@ -23,6 +23,7 @@ from ..core.events.blocks import ActivityKind, activity
 from ..core.events.call import CallEvents, SilentEvents
 from ..core.events.log import Emitter
 from ..core.events.packets import Packet, Placement
+from ..core.evidence.checking.calculator import Calculator
 from ..core.evidence.citations.rendering import plain_line
 from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.memory.learned import facts_of
@@ -36,6 +37,7 @@ from ..core.records.sources import Dispute, Source
 from ..core.settings.context import Context, Role, Watch
 from ..core.store.pages import Pages
 from ..core.writing.basis import ReportBasis
+from ..core.writing.calculating import CALCULATE_SCHEMA
 from ..core.writing.forms import Filler
 from ..core.writing.report import Delivery
 from ..prompts import render_prompt
@@ -49,7 +51,7 @@ from ..tools.results import shortener, shrunk
 from ..tools.tool import Meter, Outcome, ToolContext
 from ..tools.use import TimeLimit, action_of, shown_use, use_tool
 from ._budget import Budget
-from ._control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
+from ._control import GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from ._disputes import declared_disputes
 from ._facts import facts_of_researcher, facts_of_run
 from ._knowledge import as_learned, as_sources
@@ -153,6 +155,10 @@ class Turn(NodeTurn[CallEvents]):
     def delivery(self) -> Delivery:
         """Delivers the draft or report of the state."""
         return Delivery(self.state, self.context, self.pages)
+
+    async def calculator(self) -> Calculator:
+        """Return the calculator for models that know the thread's sources by their numbers."""
+        return await self.basis.calculator(self.pages)
 
     @property
     def conversation(self) -> list[AnyMessage]:

@@ -11,10 +11,7 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import title_line, without_marks
 from ..core.library.earlier import EarlierPages
-from ..core.models.resolve import (
-    RoleModels,
-    is_extractive,
-)
+from ..core.models.resolve import RoleModels, is_extractive
 from ..core.records import tool_names
 from ..core.records.report import Draft
 from ..core.records.sources import Source, unopened
@@ -70,9 +67,10 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
                 state.sources,
                 filler,
                 run.language_code,
-                _calculations(turn),
+                state.calculations.values(),
                 asked=_texts_of_user(turn),
                 kept=await _kept_before(turn),
+                changed_calculations=_changed_calculations(turn),
                 open_pages=pages.read,
             )
             examined = await examination.examine()
@@ -181,10 +179,12 @@ def _texts_of_user(turn: Turn) -> list[str]:
     return texts
 
 
-def _calculations(turn: Turn) -> list[str]:
-    """Return the lines that researchers have calculated."""
-    lines = list[str]()
-    for action in turn.state.own_actions:
-        if action.tool == tool_names.CALCULATE:
-            lines += action.inputs
-    return lines
+def _changed_calculations(turn: Turn) -> set[int]:
+    """Return the numbers of the calculations that have changed since the thread's last report."""
+    state = turn.state
+    changed = set[int]()
+    for before in state.base.calculations if state.base else ():
+        now = state.calculations.get(before.key)
+        if now is None or (now.line, now.inputs) != (before.line, before.inputs):
+            changed.add(before.number)
+    return changed

@@ -25,7 +25,15 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     state = turn.state
     run = turn.state.run
     events = ReportEvents(turn.state, turn.emitter, turn.placement)
-    writer = TextWriter(turn.basis, turn.context, events, turn.request, await _passages(turn))
+    may_calculate = not run.is_quick and turn.is_capable("writer")
+    writer = TextWriter(
+        turn.basis,
+        turn.context,
+        events,
+        turn.request,
+        await _passages(turn),
+        turn.calculator if may_calculate else None,
+    )
     async with turn.paid(events):
         cut = await writer.write()
         events.finish()
@@ -45,7 +53,11 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
             not_read=(*run.not_read, *Conversation(state.messages).not_read),
             notices=(*run.notices, *_notices(writer)),
         )
-        turn.apply(run=update["run"], findings={**state.findings, **withheld})
+        turn.apply(
+            run=update["run"],
+            findings={**state.findings, **withheld},
+            calculations={**state.calculations, **writer.calculations},
+        )
         draft = await asyncio.to_thread(_draft, turn, events, written)
         turn.apply(draft=draft)
         delivery = turn.delivery
@@ -53,7 +65,13 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     sources = [state.sources[key] for key in draft.streamed_sources]
     listed = source_list(sources, labels(run.language_code), delivery.reader)
     events.stream("\n\n" + listed)
-    return {**update, "draft": draft, "findings": withheld, "messages": [message]}
+    return {
+        **update,
+        "draft": draft,
+        "findings": withheld,
+        "calculations": writer.calculations,
+        "messages": [message],
+    }
 
 
 async def _passages(turn: Turn) -> str:
@@ -78,7 +96,7 @@ def _notices(writer: TextWriter) -> list[str]:
 def _draft(turn: Turn, events: ReportEvents, written: str) -> Draft:
     """Return the draft of a text."""
     state = turn.state
-    report = clean_report(written, state.sources)
+    report = clean_report(written, state.sources, state.calculations.values())
     has_gaps = bool(ReportNotes(state).research_gaps() or turn.basis.missing)
     has_gaps |= bool(state.run.stop_reason) or not report.cited
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
@@ -87,6 +105,7 @@ def _draft(turn: Turn, events: ReportEvents, written: str) -> Draft:
         text=report.text,
         sources=tuple(report.cited.values()),
         numbers=tuple(report.cited),
+        calculations=report.calculations,
         streamed=events.written,
         streamed_sources=tuple(streamed.values()),
         removed_markers=report.removed_markers,

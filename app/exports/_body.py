@@ -24,9 +24,10 @@ from .finished import Finished, SourceQuote, readable, safe_tree
 # Rare brackets; since they are punctuation, as in `[1]`, Markdown parses the surrounding text the
 # same way.
 _OPEN, _CLOSE = "⁅", "⁆"
-_MARK = re.compile(rf"{_OPEN}([bcefnr])([0-9]+){_CLOSE}")
-"""A mark for the beginning (b) or end (e) of a sentence, for a citation (c), a formula (f), or a
-footnote's text (n) or a reference to it (r), with the index of each."""
+_MARK = re.compile(rf"{_OPEN}([bcefknr])([0-9]+){_CLOSE}")
+"""A mark for the beginning (b) or end (e) of a sentence, for a citation of a source (c) or a
+calculation (k), for a formula (f), or for a footnote's text (n) or a reference to it (r), with the
+index of each, or the number of the calculation."""
 _REPLACED = str.maketrans({_OPEN: "[", _CLOSE: "]"})
 """Rare brackets in the report itself become ordinary ones."""
 _BLOCK = re.compile(r"(?:\s|\||[-*+•>#]{1,6}\s|\d{1,9}[.)]\s)*")
@@ -102,6 +103,7 @@ def _mark_report(report: Report) -> _Marked:
             formulas.append(math)
             in_formulas.update(range(formula.start, formula.end))
     citations = list[Citation]()
+    listed = {calculation.number for calculation in report.calculations}
     claim_starts = [claim.start for claim in report.claims]
     offset = 0
     for part in scan(text):
@@ -109,7 +111,16 @@ def _mark_report(report: Report) -> _Marked:
             offset += len(part)
             continue
         end = offset + len(part.raw)
-        if offset not in in_formulas and report.keys.keys() >= {*part.numbers}:
+        if offset in in_formulas:
+            offset = end
+            continue
+        if part.calculations:
+            if listed.issuperset(part.calculations):
+                marks = "".join(_mark("k", number) for number in part.calculations)
+                edits.append(_Edit(offset, 2, end, marks))
+            offset = end
+            continue
+        if report.keys.keys() >= {*part.numbers}:
             claim_index = bisect_right(claim_starts, offset) - 1
             if claim_index >= 0 and offset >= report.claims[claim_index].end:
                 claim_index = -1
@@ -161,6 +172,9 @@ class _MarkRenderer:
     ) -> None:
         self._claims = finished.report.claims
         self._titles = {source.number: readable(source.shown_title) for source in finished.cited}
+        self._results = dict[int, str]()
+        for calculation in finished.report.calculations:
+            self._results[calculation.number] = readable(calculation.line)
         self._labels = labels(finished.language_code)
         self._quotes = quotes
         self._quote_indexes = {
@@ -183,11 +197,14 @@ class _MarkRenderer:
             kind = mark[1]
             number = int(mark[2])
             last = pieces[-1]
-            if kind == "c":
+            if kind in "ck":
                 if isinstance(last, str) and last.endswith(" "):
                     # Keeps the citation on the same line as the word before it.
                     pieces[-1] = last.rstrip() + "\u00a0"
-                pieces.append(self._citation(self._marked.citations[number]))
+                if kind == "k":
+                    pieces.append(self._calculation(number))
+                else:
+                    pieces.append(self._citation(self._marked.citations[number]))
                 is_after_citation = True
             elif kind in "nr":
                 pieces.append(_note(self._marked.notes[number]))
@@ -232,6 +249,17 @@ class _MarkRenderer:
         element.text = str(number)
         element.set("class", style)
         element.set("aria-label", f"{spoken}: {self._titles[number]}")
+        return element
+
+    def _calculation(self, number: int) -> lxml.html.HtmlElement:
+        """Return the link or button for a citation of a calculation."""
+        if self._is_on_paper:
+            element = builder.A(href=f"#calc-{number}")
+        else:
+            element = builder.BUTTON(type="button", popovertarget=f"calculation-{number}")
+        element.text = f"calc {number}"
+        element.set("class", "cite calc")
+        element.set("aria-label", f"{self._labels.calculations}: {self._results[number]}")
         return element
 
 

@@ -13,11 +13,13 @@ from markupsafe import Markup
 
 from ...core.errors import ExtraMissing, how_to_install
 from ...core.evidence.citations.labels import Labels, is_right_to_left, labels
+from ...core.evidence.citations.markers import scan
 from ...core.evidence.citations.rendering import (
     link_to,
     warning_above,
 )
-from ...core.records.report import Calculation, Report, UnitVerdict
+from ...core.records.calculations import Calculation
+from ...core.records.report import Report, UnitVerdict
 from ..words import EvidenceShown
 from ._body import report_body
 from .finished import Finished, audit_figures, plain_words, quotes_of, readable
@@ -86,6 +88,7 @@ def report_page(
         figures=figures,
         remarks=remarks,
         calculations=_calculations(finished.report) if evidence != "none" else {},
+        formula_parts=_formula_parts,
         most_remarks=_MOST_REMARKS,
         numbers=numbers,
         plain_words=plain_words,
@@ -95,17 +98,28 @@ def report_page(
 
 
 def _calculations(report: Report) -> dict[str, list[Calculation]]:
-    """Return the distinct calculations behind the report's figures, in its order, by the statement
-    that first rests on each."""
-    shown = set[str]()
+    """Return the distinct calculations of the judge behind the report's figures, in its order, by
+    the statement that first rests on each."""
+    shown = {calculation.line for calculation in report.calculations}
     by_statement: dict[str, list[Calculation]] = {}
     for verdict in report.verdicts:
         for calculation in verdict.calculations:
-            line = f"{calculation.formula} = {calculation.result}"
-            if line not in shown:
+            if calculation.line not in shown and not calculation.number:
                 by_statement.setdefault(calculation.name, []).append(calculation)
-            shown.add(line)
+            shown.add(calculation.line)
     return by_statement
+
+
+def _formula_parts(calculation: Calculation) -> list[str | int]:
+    """Return the line of a calculation as texts, and the numbers of the calculations between
+    them."""
+    parts = list[str | int]()
+    for part in scan(calculation.line):
+        if isinstance(part, str):
+            parts.append(part)
+        else:
+            parts += part.calculations
+    return parts
 
 
 def _remarks(

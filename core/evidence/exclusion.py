@@ -14,13 +14,15 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from ...state import ResearchState
 from ..errors import UserMistake
 from ..records import tool_names
+from ..records.calculations import Calculation
 from ..records.plan import Learning, Observation, StepOutcome
 from ..records.report import CitingText, Draft, FinishedReport, Report
 from ..records.research import Action, Finding, Scope
 from ..records.sources import Dispute, Source
+from .checking.calculator import with_basis
 from .checking.units import report_units
 from .citations.citing import Edit, name_of, with_edits, without_citations_of
-from .citations.markers import marker_numbers, replace_markers, settle_fences
+from .citations.markers import cited_calculations, marker_numbers, replace_markers, settle_fences
 from .text.numbers import numbers_in
 from .text.sentences import Sentence, sentences_of
 
@@ -112,7 +114,8 @@ class ExcludedSources(NamedTuple):
 
     def only_they_support(self, report: CitingText) -> TakenOut:
         """Return the statements of a report that only these sources support."""
-        removed = _parts(report.text, report.keys, self.keys).removed
+        lost = _lost_calculations(report.calculations, self.keys)
+        removed = _parts(report.text, report.keys, self.keys, lost).removed
         statements = list[str]()
         for statement in removed.splitlines():
             words = " ".join(replace_markers(statement, " ").split()).strip(" |")
@@ -197,6 +200,8 @@ class _Remainder:
         self._excluded = excluded
         self._numbers = {source.number: source.key for source in state.sources.values()}
         self._numbers.pop(0, None)
+        self._lost_calculations = _lost_calculations(state.calculations.values(), excluded)
+        """Numbers of the calculations that rest on excluded sources."""
         removed = set[float]()
         known = set[float]()
         for finding in state.findings.values():
@@ -223,6 +228,7 @@ class _Remainder:
         for key, observation in state.memory.items():
             if self._keeps(observation, learnings):
                 memory[key] = observation
+        calculations = _without_numbers(state.calculations.values(), self._lost_calculations)
         sources = dict(state.sources)
         for key in self._excluded:
             del sources[key]
@@ -243,6 +249,7 @@ class _Remainder:
             outcomes={key: self._outcome(outcome) for key, outcome in state.outcomes.items()},
             learnings=learnings,
             memory=memory,
+            calculations={found.key: found for found in calculations},
             draft=self._draft(state.draft),
             report=self._report(state.report),
             base=self._report(state.base),
@@ -250,12 +257,22 @@ class _Remainder:
 
     def _parts_of(self, finding: Finding) -> _Parts:
         if finding.numbered is not None:
-            return _parts(finding.numbered, self._numbers, self._excluded)
-        return _parts(finding.text, dict(enumerate(finding.sources, 1)), self._excluded)
+            return self._parts(finding.numbered)
+        return self._own_parts(finding)
+
+    def _parts(self, text: str) -> _Parts:
+        """Take a text with the thread's numbers apart."""
+        return _parts(text, self._numbers, self._excluded, self._lost_calculations)
+
+    def _own_parts(self, finding: Finding) -> _Parts:
+        """Take the text of a finding with its researcher's numbers apart."""
+        local = dict(enumerate(finding.sources, 1))
+        lost = _lost_calculations(finding.calculations, self._excluded)
+        return _parts(finding.text, local, self._excluded, lost)
 
     def _finding(self, finding: Finding) -> Finding:
-        local = dict(enumerate(finding.sources, 1))
-        text = _parts(finding.text, local, self._excluded).text
+        text = self._own_parts(finding).text
+        lost = _lost_calculations(finding.calculations, self._excluded)
         numbered = finding.numbered
         if numbered is not None:
             numbered = self._text(numbered)
@@ -274,6 +291,7 @@ class _Remainder:
                 "contradictions": tuple(contradictions),
                 "missing": tuple(missing),
                 "actions": tuple(map(self._action, finding.actions)),
+                "calculations": _without_numbers(finding.calculations, lost),
             }
         )
 
@@ -326,7 +344,7 @@ class _Remainder:
         return kept
 
     def _draft(self, draft: Draft | None) -> Draft | None:
-        if draft is None or self._excluded.isdisjoint(draft.sources):
+        if draft is None or not self._has_part_in(draft):
             return draft
         kept = _without_keys(draft, self._excluded)
         return draft.model_copy(
@@ -334,17 +352,23 @@ class _Remainder:
                 "text": self._text(draft.text),
                 "sources": tuple(kept.values()),
                 "numbers": tuple(kept),
+                "calculations": _without_numbers(draft.calculations, self._lost_calculations),
             }
         )
 
+    def _has_part_in(self, text: CitingText) -> bool:
+        """Whether a text cites an excluded source, or a calculation that rests on one."""
+        is_citing = not self._excluded.isdisjoint(text.sources)
+        return is_citing or bool(_lost_calculations(text.calculations, self._excluded))
+
     def _report(self, report: Report | None) -> Report | None:
-        if report is None or self._excluded.isdisjoint(report.sources):
+        if report is None or not self._has_part_in(report):
             return report
         return _report_without(self._excluded, report, self._without_lost)
 
     def _text(self, text: str) -> str:
         """Return what remains of a text with the thread's source numbers."""
-        return self._without_lost(_parts(text, self._numbers, self._excluded).text)
+        return self._without_lost(self._parts(text).text)
 
     def _without_lost(self, text: str) -> str:
         """Return a text without its uncited sentences and clauses that have a lost figure."""
@@ -376,11 +400,13 @@ def _report_without(
     """Return a report without what only excluded sources support, as unchecked; `clean` is applied
     to its text."""
     kept = _without_keys(report, excluded)
-    if len(kept) == len(report.sources):
+    lost = _lost_calculations(report.calculations, excluded)
+    if len(kept) == len(report.sources) and not lost:
         return report
     return report.model_copy(
         update={
-            "text": clean(_parts(report.text, report.keys, excluded).text),
+            "text": clean(_parts(report.text, report.keys, excluded, lost).text),
+            "calculations": _without_numbers(report.calculations, lost),
             "sources": tuple(kept.values()),
             "numbers": tuple(kept),
             # Their offsets are those of the whole text.
@@ -396,10 +422,35 @@ def _without_keys(text: CitingText, excluded: Collection[str]) -> dict[int, str]
     return {number: key for number, key in text.keys.items() if key not in excluded}
 
 
-def _parts(text: str, keys: Mapping[int, str], excluded: Collection[str]) -> _Parts:
-    """Take a text apart; `keys` are the sources' keys by the numbers that it cites."""
+def _lost_calculations(calculations: Iterable[Calculation], excluded: Collection[str]) -> set[int]:
+    """Return the numbers of the calculations that rest on excluded sources, also through others."""
+    known = {calculation.number: calculation for calculation in calculations}
+    lost = set[int]()
+    for number in known:
+        for behind in with_basis([number], known):
+            if any(used.source in excluded for used in behind.inputs):
+                lost.add(number)
+    return lost
+
+
+def _without_numbers(
+    calculations: Iterable[Calculation], lost: Collection[int]
+) -> tuple[Calculation, ...]:
+    """Return the calculations that have none of these numbers."""
+    return tuple(found for found in calculations if found.number not in lost)
+
+
+def _parts(
+    text: str,
+    keys: Mapping[int, str],
+    excluded: Collection[str],
+    lost_calculations: Collection[int] = (),
+) -> _Parts:
+    """Take a text apart; `keys` are the sources' keys by the numbers that it cites. What cites one
+    of the `lost_calculations` is removed too."""
     numbers = {number for number, key in keys.items() if key in excluded}
-    if numbers.isdisjoint(marker_numbers(text)):
+    lost = set(lost_calculations)
+    if numbers.isdisjoint(marker_numbers(text)) and lost.isdisjoint(cited_calculations(text)):
         return _Parts(text, "", text)
     settled = settle_fences(text)
     removed = list[str]()
@@ -408,17 +459,22 @@ def _parts(text: str, keys: Mapping[int, str], excluded: Collection[str]) -> _Pa
     mixed = set[int]()
     for sentence in sentences_of(text):
         own = set(sentence.numbers)
-        if own and own <= numbers:
+        is_calculated = not lost.isdisjoint(cited_calculations(sentence.raw))
+        if (own or is_calculated) and own <= numbers:
             removed.append(sentence.raw)
             edits.append(_removal(sentence))
-        elif own & numbers:
+        elif own & numbers or is_calculated:
             mixed.add(sentence.start)
         elif own:
             cited.append(sentence.raw)
     for unit in report_units(text, keys):
-        if unit.sentence_start not in mixed or not unit.sources:
+        if unit.sentence_start not in mixed:
             continue
-        if not numbers.issuperset(number for number, key in keys.items() if key in unit.sources):
+        is_calculated = not lost.isdisjoint(unit.calculations)
+        if not unit.sources and not is_calculated:
+            continue
+        own = {number for number, key in keys.items() if key in unit.sources}
+        if not is_calculated and not own <= numbers:
             cited.append(unit.raw)
             continue
         removed.append(unit.raw)

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic_core import to_json
 from typing_extensions import override
 
+from .calculations import Calculation
 from .research import Task
 from .sources import Dispute, Record, Source, short_hash
 
@@ -283,6 +284,8 @@ class StepTask(Task):
     """Sources of the learnings in `known`."""
     gaps: tuple[Observation, ...] = ()
     """Open gaps that are relevant to the task."""
+    calculations: tuple[Calculation, ...] = ()
+    """What was calculated for the thread."""
     slots: int = 1
     """Number of steps dispatched with it that may run at the same time."""
 

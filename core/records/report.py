@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
+from .calculations import Calculation
 from .research import Action, Run
 from .sources import Dispute, NotRead, Record, Source
 
@@ -29,16 +30,7 @@ VersionKind = Literal["research", "question", "edit", "revert", "answer"]
 changed; `refresh`: its sources were read again; `revert`: an earlier version was put back;
 `answer`: no version of the report, but a short answer about it.
 """
-_CITATION = re.compile(r"\[[\d, ]+\]")
-
-
-InputOrigin = Literal["source", "request", "report", "calculation", "constant", "supposed"]
-"""Where an input of a calculation comes from.
-
-`source`: words of a source; `request`: the user's own messages; `report`: a statement of the report
-that is proved itself; `calculation`: the result of an earlier line; `constant`: needs no source,
-such as 12 months; `supposed`: the statement supposes it, as in "if only 340 order".
-"""
+_CITATION = re.compile(r"\[(?:calc )?[\d, ]+\]")
 
 
 def word_count(text: str) -> int:
@@ -90,6 +82,9 @@ class CitingText(Record):
     """Keys of the cited sources, in the order of their numbers."""
     numbers: tuple[int, ...]
     """Their numbers in the thread, in the same order."""
+    calculations: tuple[Calculation, ...] = ()
+    """The calculations that it cites, such as `[calc 2]`, and those that these rest on, by
+    number."""
 
     @property
     def keys(self) -> dict[int, str]:
@@ -205,35 +200,6 @@ class ClaimCheck(Record):
     """How the check changed it; None if it is as the writer wrote it."""
     is_marked: bool = False
     """Whether the report marks it as not verified."""
-
-
-class CalculationInput(Record):
-    """A number that a calculation uses."""
-
-    value: float
-    """Its value, with its scale: 1 200 000 for 1.2 million; a percentage as written."""
-    unit: str = ""
-    """Its unit of measure or currency where it comes from; empty if it has none there."""
-    origin: InputOrigin
-    source: str = ""
-    """Key of the source, if it comes from one."""
-
-
-class Calculation(Record):
-    """A line of arithmetic, or a count of named things, that has been calculated again."""
-
-    name: str
-    """The statement of the report that first rests on it."""
-    formula: str
-    """The left side of the line: `(48 - 40) / 40`."""
-    inputs: tuple[CalculationInput, ...] = ()
-    """The numbers in the formula, in order; none for a count."""
-    value: float
-    """The exact result."""
-    result: str
-    """The result as the model wrote it, such as `20 %`; empty if it wrote none."""
-    is_rounded: bool = False
-    """Whether `result` is the exact result rounded to its last digit."""
 
 
 Shown = Literal["supported", "corrected", "marked", "not_verified", "reasoning"]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from . import tool_names
+from .calculations import Calculation
 from .sources import Dispute, NotRead, Record
 
 RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps", "ended"]
@@ -159,6 +160,9 @@ class Finding(Assignment):
     """Active seconds of the research."""
     actions: tuple[Action, ...] = ()
     """Its tool calls, in order."""
+    calculations: tuple[Calculation, ...] = ()
+    """What it has calculated; the text cites them by the researcher's own numbers until `collect`
+    has numbered them in the thread."""
     numbered: str | None = None
     """The text with the thread's source numbers; None before `collect`."""
     is_excerpt: bool = False

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from ...prompts import fenced_knowledge
+from ..evidence.checking.calculator import with_basis
 from ..evidence.checking.proof import (
     Doubt,
     Grounds,
@@ -33,7 +34,8 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.words import tokens
 from ..models.resolve import profile_of
-from ..records.report import Calculation, DecidedBy, JudgeGrade
+from ..records.calculations import Calculation
+from ..records.report import DecidedBy, JudgeGrade
 from ..records.sources import Extent, Source
 from .forms import Filler, Form
 
@@ -160,14 +162,14 @@ class Evidence:
         texts: Texts,
         sources: Mapping[str, Source],
         keys: Mapping[int, str],
-        calculations: Sequence[str] = (),
+        calculations: Iterable[Calculation] = (),
         asked: Sequence[str] = (),
     ) -> None:
         """`texts` and `sources` are by source key, `keys` by number.
 
-        `calculations` have one line each; `asked` are the user's own messages, oldest first.
+        `calculations` were carried out before; `asked` are the user's own messages, oldest first.
         """
-        self.calculations = tuple(calculations)
+        self._calculations = {calculation.number: calculation for calculation in calculations}
         self.asked = tuple(asked)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
         self.sources = sources
@@ -286,6 +288,7 @@ class Evidence:
         the unit cites none, and at a second look, the nearest uncited sources are added.
         """
         keys = list(_cited_near(unit))
+        keys += sorted(self._keys_behind(*self.cited_calculations(unit)))
         if is_second_look or not unit.sources:
             keys += self._nearest(unit)
         return list(dict.fromkeys(keys))
@@ -297,6 +300,49 @@ class Evidence:
                 if len(text.windows.windows) > _FIRST_LOOK:
                     return True
         return bool(unit.sources) and bool(self._nearest(unit))
+
+    def cited_calculations(self, unit: ReportUnit) -> list[Calculation]:
+        """Return the calculations that a unit cites."""
+        cited = list[Calculation]()
+        for number in unit.calculations:
+            if number in self._calculations:
+                cited.append(self._calculations[number])
+        return cited
+
+    def calculations_from(self, keys: Iterable[str]) -> list[Calculation]:
+        """Return the proved calculations of which an input comes from one of these sources."""
+        wanted = set(keys)
+        found = list[Calculation]()
+        for calculation in self._calculations.values():
+            if calculation.is_proved and not wanted.isdisjoint(self._keys_behind(calculation)):
+                found.append(calculation)
+        return found
+
+    def _keys_behind(self, *calculations: Calculation) -> set[str]:
+        """Return the keys of the sources from which inputs of calculations come."""
+        numbers = [calculation.number for calculation in calculations]
+        keys = set[str]()
+        for calculation in with_basis(numbers, self._calculations):
+            keys.update(used.source for used in calculation.inputs if used.source)
+        return keys
+
+    def shown_calculations(self, units: Iterable[ReportUnit]) -> list[dict[str, Any]]:
+        """Return the calculations that units cite, for a prompt, with the words that state their
+        inputs."""
+        numbers = list[int]()
+        for unit in units:
+            numbers += unit.calculations
+        shown = list[dict[str, Any]]()
+        for calculation in with_basis(numbers, self._calculations):
+            entry: dict[str, Any] = {"calculation": calculation.number, "name": calculation.name}
+            entry["line"] = calculation.line
+            words = [used.words for used in calculation.inputs if used.words]
+            if words:
+                entry["source_says"] = list(dict.fromkeys(words))
+            if not calculation.is_proved:
+                entry["rests_on_assumption"] = True
+            shown.append(entry)
+        return shown
 
     @property
     def reading(self) -> str:
@@ -437,7 +483,13 @@ async def _judge(
     against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before)
     if not sources:
         return {}
-    form = await ask_verdicts(filler, sources, shown, _stated_elsewhere(units, report))
+    form = await ask_verdicts(
+        filler,
+        sources,
+        shown,
+        _stated_elsewhere(units, report),
+        evidence.shown_calculations(units),
+    )
     if form is None:
         return {}
     verdicts = {verdict.unit: verdict for verdict in form.verdicts}
@@ -485,12 +537,16 @@ async def ask_verdicts(
     sources: Sequence[Mapping[str, Any]],
     units: Sequence[Mapping[str, Any]],
     stated_elsewhere: Sequence[str] = (),
+    calculations: Sequence[Mapping[str, Any]] = (),
 ) -> JudgeUnits | None:
     """Return the filled-in form on these sources and units; None if the model fails.
 
-    `stated_elsewhere` are other statements of the report, on which units may rest.
+    `stated_elsewhere` are other statements of the report, on which units may rest, `calculations`
+    those that units cite.
     """
     shown: dict[str, Any] = {"sources": [*sources], "units": [*units]}
+    if calculations:
+        shown["calculations"] = [*calculations]
     if stated_elsewhere:
         shown["stated_elsewhere"] = [*stated_elsewhere]
     knowledge = fenced_knowledge(**shown)
@@ -502,6 +558,7 @@ async def ask_verdicts(
         (),
         asked="verdicts",
         has_request=has_request,
+        has_calculations=bool(calculations),
         knowledge=knowledge,
     )
 
@@ -528,6 +585,8 @@ def _prepare(
         numbers = evidence.numbers_of(unit.sources)
         if numbers:
             entry["cites"] = numbers
+        if unit.calculations:
+            entry["calculations"] = [*unit.calculations]
         # At a second look, the model learns why its first verdict was not accepted.
         judgement = before.get(key_of(unit))
         if judgement and judgement.doubt:
@@ -607,14 +666,16 @@ def proved(
     """
     grounds = judgement.grounds
     known = evidence.known(judgement.keys)
-    proof = prove(unit, grounds, known, premises)
-    if evidence.calculations and proof.doubt and proof.doubt.kind == "figure":
-        with_earlier = grounds._replace(
-            calculations=[*grounds.calculations, *evidence.calculations]
-        )
-        with_earlier_proof = prove(unit, with_earlier, known, premises)
-        if with_earlier_proof.doubt is None or with_earlier_proof.doubt.kind != "figure":
-            proof = with_earlier_proof
+    cited = [found for found in evidence.cited_calculations(unit) if found.is_proved]
+    proof = prove(unit, grounds, known, premises, cited)
+    if proof.doubt and proof.doubt.kind == "figure":
+        # The writer may have left out the citation of a calculation.
+        keys = [*unit.sources, *(passage.source for passage in proof.passages)]
+        earlier = evidence.calculations_from(keys)
+        if earlier:
+            with_earlier = prove(unit, grounds, known, premises, earlier)
+            if with_earlier.doubt is None or with_earlier.doubt.kind != "figure":
+                proof = with_earlier
     doubt = proof.doubt
     is_reasoning = judgement.stated in ("reasoning", "advice")
     needs_words = unit.is_cited and unit.has_number

@@ -19,7 +19,8 @@ from ..evidence.checking.calculations import premises_in, results_as_premises
 from ..evidence.checking.proof import Grounds, stands_in
 from ..evidence.checking.units import ReportUnit
 from ..evidence.citations.markers import without_markers
-from ..records.report import Calculation, JudgeGrade
+from ..records.calculations import Calculation
+from ..records.report import JudgeGrade
 from ..records.sources import Record, short_hash
 from ._judging import Evidence, StatedVerdict, UnitJudgement, UnitKey, UnitOutcome, key_of
 
@@ -291,12 +292,12 @@ def _kept_judgement(key: UnitKey, basis: _Basis | None, decided: Decided) -> Kep
 
 
 def _lines(judgement: UnitJudgement) -> tuple[str, ...]:
-    """Return the lines of arithmetic behind a judgement: the model's own, and those of researchers
-    that prove it."""
+    """Return the lines of arithmetic behind a judgement, without the calculations of the thread,
+    with which it is proved again as they are then."""
     lines = list(judgement.grounds.calculations)
     own = {line.partition("=")[0].strip(" :") for line in lines}
     for calculation in judgement.calculations:
-        if calculation.formula not in own:
+        if not calculation.number and calculation.formula not in own:
             lines.append(f"{calculation.formula} = {calculation.result}")
     return tuple(lines)
 

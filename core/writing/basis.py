@@ -9,13 +9,17 @@ from urllib.parse import urlsplit
 
 from ...prompts import fence, fenced_knowledge
 from ...state import ResearchState
+from ..dialogue.conversation import Conversation
 from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, mark_withheld
+from ..evidence.checking.calculator import Calculator, answer_on
+from ..evidence.checking.proof import Known
 from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.memory.learned import facts_of
 from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import grouped
+from ..records.calculations import Calculation
 from ..records.plan import Fact, Learning
 from ..records.research import Finding
 from ..records.sources import Dispute, Source
@@ -173,6 +177,25 @@ class ReportBasis:
         return lines
 
     @property
+    def calculations(self) -> str:
+        """Fenced text with a line on each calculation of the thread: number, name, formula, result,
+        and where its inputs come from."""
+        lines = list[str]()
+        for calculation in self.state.calculations.values():
+            lines.append(_with_inputs(calculation, self.state.numbers))
+        return fence("\n".join(lines)) if lines else ""
+
+    async def calculator(self, pages: Pages) -> Calculator:
+        """Return the calculator for models that know the thread's sources by their numbers."""
+        sources = dict[int, tuple[str, Known]]()
+        texts = await self.texts(pages)
+        for number, source in by_number(self.state.sources.values()).items():
+            about = f"{source.title} {source.date}"
+            sources[number] = source.key, Known(texts[source.key], about)
+        requested = "\n".join(Conversation(self.state.messages).texts_of_user)
+        return Calculator(sources, requested, self.state.calculations.values())
+
+    @property
     def described_sources(self) -> str:
         """Fenced text with a line on each source that findings cite.
 
@@ -222,19 +245,8 @@ class ReportBasis:
 
         They are the text that was read, and excerpts from search results.
         """
-        texts: dict[str, list[SourceText]] = {}
-        for key in dict.fromkeys(self.state.numbers if keys is None else keys):
-            if not key:
-                continue
-            source = self.state.sources[key]
-            texts[key] = []
-            for content_hash in dict.fromkeys((source.content_hash, *source.excerpts)):
-                if not content_hash:
-                    continue
-                text = await pages.text(content_hash)
-                if text:
-                    texts[key].append(SourceText(content_hash, text))
-        return texts
+        wanted = self.state.numbers if keys is None else keys
+        return await source_texts(self.state.sources, wanted, pages)
 
     async def recalled_passages(self, pages: Pages, characters: int) -> list[SourcePassage]:
         """Return passages of the thread's numbered sources for the current question, a follow-up,
@@ -271,6 +283,44 @@ def _cited_line(fact: Fact, sources: Mapping[str, Source]) -> str:
     """Return a fact with its sources' numbers in the thread, and what they lack."""
     numbers = ", ".join(str(sources[key].number) for key in fact.sources)
     return f"{fact.text} [{numbers}]{fact.remark}"
+
+
+async def source_texts(
+    sources: Mapping[str, Source], keys: Iterable[str], pages: Pages
+) -> dict[str, list[SourceText]]:
+    """Return the stored texts of sources by key: the text that was read, and excerpts from search
+    results.
+    """
+    texts: dict[str, list[SourceText]] = {}
+    for key in dict.fromkeys(keys):
+        if not key:
+            continue
+        source = sources[key]
+        texts[key] = []
+        for content_hash in dict.fromkeys((source.content_hash, *source.excerpts)):
+            if not content_hash:
+                continue
+            text = await pages.text(content_hash)
+            if text:
+                texts[key].append(SourceText(content_hash, text))
+    return texts
+
+
+def _with_inputs(calculation: Calculation, numbers: Mapping[str, int]) -> str:
+    """Return a calculation as a line of a prompt; `numbers` are those of sources, by key."""
+    inputs = list[str]()
+    for used in calculation.inputs:
+        origin = ""
+        if used.origin == "source" and used.source in numbers:
+            origin = f"[{numbers[used.source]}]"
+        elif used.origin == "request":
+            origin = "(your request)"
+        elif used.origin == "supposed" and not used.calculation:
+            origin = "(assumed)"
+        if origin:
+            inputs.append(f"{used.value:.12g} {origin}")
+    line = answer_on(calculation)
+    return f"{line}; {', '.join(dict.fromkeys(inputs))}" if inputs else line
 
 
 def _description(source: Source) -> str:

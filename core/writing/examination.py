@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...prompts import fenced_knowledge
 from ..concurrency import in_pieces
 from ..errors import ToolsMissing
-from ..evidence.checking.calculations import Premise, results_as_premises
+from ..evidence.checking.calculations import Calculated, Premise, results_as_premises
 from ..evidence.checking.proof import OtherPremises, ProofPassage, doubt_without_judge, not_stated
 from ..evidence.checking.source_text import words_and_figures
 from ..evidence.checking.units import ReportUnit, report_units
@@ -32,6 +32,7 @@ from ..evidence.text.numbers import numbers_in
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import WORDS, stems, tokens
 from ..models.resolve import is_extractive, profile_of
+from ..records.calculations import Calculation
 from ..records.report import (
     CitedPassage,
     CitingText,
@@ -338,19 +339,21 @@ class Examination:
         sources: Mapping[str, Source],
         filler: Filler,
         language_code: str,
-        calculations: Sequence[str] = (),
+        calculations: Iterable[Calculation] = (),
         asked: Sequence[str] = (),
         kept: str = "",
+        changed_calculations: Collection[int] = (),
         open_pages: OpenPages | None = None,
     ) -> None:
         """Prepare the examination of a report.
 
         `texts` are the stored texts of the sources that it cites or may cite, and `sources` all
-        sources, by key; `language_code` (ISO 639-1) is empty if unknown; `calculations` by the
-        researchers have one line each; `asked` are the user's own messages, oldest first, whose
+        sources, by key; `language_code` (ISO 639-1) is empty if unknown; `calculations` are
+        those of the thread; `asked` are the user's own messages, oldest first, whose
         figures the report may use; `kept` are the verdicts of the thread's last report as they were
-        stored (`kept_verdicts`). `open_pages` opens the pages of statements that would be corrected
-        or marked though only search excerpts of their sources were read; without it, these decide.
+        stored (`kept_verdicts`), and `changed_calculations` the numbers of the calculations that
+        have changed since. `open_pages` opens the pages of statements that would be corrected or
+        marked though only search excerpts of their sources were read; without it, these decide.
         """
         self.texts = texts
         """The texts of the sources by key, with those of the pages that were opened."""
@@ -362,6 +365,7 @@ class Examination:
         self._context = filler.context
         self._language_code = language_code
         self._kept = kept
+        self._changed_calculations = changed_calculations
         self._text = report.text
         cited = report.keys
         others = {sources[key].number: key for key in texts if key not in cited.values()}
@@ -452,6 +456,9 @@ class Examination:
         self._grade = grade
         unchanged = await asyncio.to_thread(Unchanged, kept, units, self._evidence)
         changed = set[UnitKey]()
+        for unit in units:
+            if not set(unit.calculations).isdisjoint(self._changed_calculations):
+                changed.add(key_of(unit))
         is_proved = False
         while not is_proved:
             taken = unchanged.judgements(changed)
@@ -847,6 +854,8 @@ class Examination:
         needs_source = unit.is_cited or unit.states_figures
         if unit.kind in _TITLE_KINDS or not needs_source:
             return None
+        if not unit.is_cited and self._gives_results(unit):
+            return None
         check = self._verifier.check(unit)
         check = check.model_copy(update={"repair": self._repairs.get(unit.text)})
         if self._grade == "unsound" and not self._is_settled(unit):
@@ -857,6 +866,12 @@ class Examination:
             verdict: ClaimVerdict = "unsupported" if is_nowhere else "unchecked"
             check = check.model_copy(update={"verdict": verdict})
         return check
+
+    def _gives_results(self, unit: ReportUnit) -> bool:
+        """Whether all figures of a unit are results of calculations that it cites."""
+        cited = self._evidence.cited_calculations(unit)
+        results = Calculated().with_records(cited)
+        return bool(cited) and all(map(results.leads_to, numbers_in(unit.text)))
 
     def _passages(self, unit: ReportUnit, judgement: UnitJudgement) -> list[CitedPassage]:
         """Return a passage of each source that a unit cites.

@@ -23,6 +23,7 @@ from ..events.packets import (
     Packet,
     Placement,
 )
+from ..evidence.checking.calculator import with_basis
 from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import (
     CitationStream,
@@ -31,6 +32,7 @@ from ..evidence.citations.citing import (
     without_unknown,
 )
 from ..evidence.citations.labels import Labels, labels
+from ..evidence.citations.markers import cited_calculations, with_calculations
 from ..evidence.citations.rendering import (
     clean_for_draft,
     plain_citations,
@@ -44,6 +46,7 @@ from ..evidence.citations.rendering import (
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import ThreadDisputes
 from ..evidence.text.similarity import reprints
+from ..records.calculations import Calculation
 from ..records.report import Audit, CitingText, ClaimCheck, Draft, Grade, Report
 from ..records.research import total
 from ..records.sources import Source
@@ -296,13 +299,21 @@ class CleanReport(NamedTuple):
     cited: Mapping[int, str]
     """Keys of the sources that it cites, by number."""
     removed_markers: int
+    calculations: tuple[Calculation, ...]
+    """The calculations that it cites, and those that they rest on."""
 
 
-def clean_report(written: str, sources: Mapping[str, Source]) -> CleanReport:
-    """Return a model's report as a draft takes it; see `clean_for_draft`."""
-    cleaned, cited, removed_markers = clean_for_draft(written, sources)
+def clean_report(
+    written: str, sources: Mapping[str, Source], calculations: Iterable[Calculation] = ()
+) -> CleanReport:
+    """Return a model's report as a draft takes it; see `clean_for_draft`. `calculations` are those
+    of the thread."""
+    known = {calculation.number: calculation for calculation in calculations}
+    with_known, removed = with_calculations(written, {number: number for number in known})
+    cleaned, cited, removed_markers = clean_for_draft(with_known, sources)
     title, text = split_title(cleaned)
-    return CleanReport(title, text, cited, removed_markers)
+    used = tuple(with_basis(cited_calculations(text), known))
+    return CleanReport(title, text, cited, removed_markers + removed, used)
 
 
 def _revision(packets: ReportPackets, before: str, after: CitingText) -> Packet:
@@ -336,6 +347,7 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
         text=text,
         sources=report.sources,
         numbers=report.numbers,
+        calculations=report.calculations,
         streamed=text,
         streamed_sources=report.sources,
         removed_markers=0,
@@ -355,6 +367,7 @@ def unchecked(draft: Draft) -> Report:
         text=sanitized(without_unknown(draft.text)),
         sources=draft.sources,
         numbers=draft.numbers,
+        calculations=draft.calculations,
         grades=draft.grades,
     )
 
@@ -441,6 +454,7 @@ def audited_report(
         is_title_marked=is_title_marked,
         sources=tuple(examined.keys.values()),
         numbers=tuple(examined.keys),
+        calculations=state.draft.calculations if state.draft else (),
         claims=claims,
         verdicts=examined.verdicts,
         audit=audit,

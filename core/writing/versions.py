@@ -237,6 +237,7 @@ class ThreadVersions:
         update = channels_reset()
         update["run"] = run
         update["report"] = report
+        update["calculations"] = {found.key: found for found in report.calculations}
         update["versions"] = {new.name: new}
         update["messages"] = [
             marked(document_of(finished, server_address, thread), "report", replaces=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -21,15 +21,17 @@ from ..dialogue.transcripts import Finish, Transcript
 from ..errors import DeepResearchError, log_failure
 from ..events.call import CallEvents, ProseEvents, SilentEvents
 from ..evidence.checking.attribution import ShownSources
+from ..evidence.checking.calculator import Calculator
 from ..evidence.checking.proof import Known
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.footnotes import source_footnotes
-from ..evidence.citations.markers import plain_prose, unwrapped
+from ..evidence.citations.markers import cited_calculations, plain_prose, unwrapped
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import without_loop
 from ..models.ask import Reply, Withheld, ask_model, without_thoughts
 from ..models.request import Request
 from ..models.resolve import is_small, without_model
+from ..records.calculations import Calculation
 from ..records.report import word_count
 from ..settings.context import Context, Role
 from ..store.pages import Pages
@@ -37,6 +39,7 @@ from ._continuation import Continuation, join_continuation
 from ._fact_lists import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
 from ._outline import Outline
 from .basis import ReportBasis
+from .calculating import CALCULATE_SCHEMA, answered_calculations, has_calculations
 from .notes import WITHHELD_REASON
 from .report import ReportEvents
 
@@ -107,10 +110,12 @@ class TextWriter:
         events: ReportEvents,
         make_request: MakeRequest,
         passages: str,
+        make_calculator: Callable[[], Awaitable[Calculator]] | None = None,
     ) -> None:
         """`make_request` adds the facts of the run to a request.
 
-        `passages` is fenced text with the passages behind the findings, or empty.
+        `passages` is fenced text with the passages behind the findings, or empty. `make_calculator`
+        is None if the writer may not calculate.
         """
         self._basis = basis
         self._state = basis.state
@@ -123,6 +128,11 @@ class TextWriter:
         self._facts: dict[str, list[str]] = {}
         if is_small("writer", self._context) and not self._is_quick:
             self._facts = facts_by_topic(self._basis)
+        self._make_calculator = make_calculator
+        self._results = list[AnyMessage]()
+        """What the writer has had calculated: its call, and the results."""
+        self.calculations: Mapping[str, Calculation] = {}
+        """The calculations of the writer, by name."""
         self._is_answered = False
         # A broken stream is continued once; a quick answer is never continued.
         self._has_broken = self._is_quick
@@ -165,7 +175,7 @@ class TextWriter:
         # already streamed.
         text = without_thoughts(self._events.raw)
         text = without_loop(plain_prose(source_footnotes(unwrapped(text), known), known))
-        if not known or cited_numbers(text, known):
+        if not known or cited_numbers(text, known) or cited_calculations(text):
             return text
         if not self._is_quick and not self._basis.has_findings(self.refused):
             return text
@@ -184,6 +194,7 @@ class TextWriter:
         # The extractive model's report consists of quotations.
         context = without_model("writer", self._context)
         request = await asyncio.to_thread(self._report_request, ReportPart("report"), "", "")
+        request = request._replace(tools=())
         quoted = (await write_silently(request, context, self._events)).text
         if not cited_numbers(quoted, known):
             self.notices = [*self.notices, _UNCITED]
@@ -266,6 +277,11 @@ class TextWriter:
             draft = self._events.draft
             answer = await self._ask(part)
             is_empty = self._events.draft == draft
+            if self._may_calculate and has_calculations(answer):
+                await self._calculate(answer)
+                if not is_empty:
+                    part = part._replace(kind="continuation", is_again=False)
+                continue
             if is_empty and part.kind != "continuation" and not part.is_again:
                 part = part._replace(is_again=True)
                 continue
@@ -275,6 +291,20 @@ class TextWriter:
                 left -= 1
             if not is_empty:
                 part = part._replace(kind="continuation", is_again=False)
+
+    @property
+    def _may_calculate(self) -> bool:
+        """Whether the writer may have something calculated, which takes a further call."""
+        return self._make_calculator is not None and not self._results
+
+    async def _calculate(self, answer: AIMessage) -> None:
+        """Carry out the calculations that the writer calls for; it then writes on."""
+        assert self._make_calculator
+        calculator = await self._make_calculator()
+        # Its text stands in the draft.
+        call = answer.model_copy(update={"content": ""})
+        self._results = await asyncio.to_thread(answered_calculations, call, calculator, [])
+        self.calculations = calculator.changed
 
     async def _ask(self, part: ReportPart) -> AIMessage:
         """Make one call and return its answer.
@@ -350,12 +380,17 @@ class TextWriter:
     def _writer_request(
         self, messages: Sequence[AnyMessage], shorten: Callable[[str, float], str]
     ) -> Request:
+        calculating = dict[str, Any]()
+        if self._make_calculator is not None:
+            calculating["tools"] = [CALCULATE_SCHEMA]
+            calculating["tool_choice"] = "auto" if self._may_calculate else "none"
         return self._make_request(
             "writer",
-            messages,
+            [*messages, *self._results],
             shorten=shorten,
             max_tokens=self._context.limits.report_tokens,
             is_long=True,
+            **calculating,
         )
 
     def _report_request(self, part: ReportPart, draft: str, passages: str) -> Request:
@@ -374,6 +409,7 @@ class TextWriter:
             language=run.language,
             instructions=self._context.instructions,
             outline=self._outline.text if self._outline else "",
+            may_calculate=self._make_calculator is not None,
         )
         messages = [
             SystemMessage(system),
@@ -425,6 +461,7 @@ class TextWriter:
             summary=summary,
             passages=passages,
             sources=basis.described_sources,
+            calculations=basis.calculations,
             gaps=_fenced_lines(basis.missing),
             earlier_gaps=_fenced_lines(basis.earlier_gaps),
             contradictions=_fenced_lines(basis.disputes),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.tool import tool_call
@@ -12,19 +13,19 @@ from ...core.concurrency import Failed
 from ...core.dialogue.transcripts import Calls, estimated_tokens, missing_in
 from ...core.events.blocks import ResearcherPackets
 from ...core.events.call import CallEvents
+from ...core.evidence.checking.calculator import Calculator
+from ...core.evidence.checking.proof import Known
 from ...core.models.ask import Reply, ask_model
 from ...core.records import tool_names
+from ...core.records.calculations import Calculation
 from ...core.records.research import Action, Ending, ToolRequest, total
 from ...core.settings.context import Context
+from ...core.writing.calculating import calculated, has_calculations
 from ...prompts import render_prompt
 from ...state import BranchUpdate, ResearcherState
-from ...tools.offer import (
-    DOCUMENTS_CALL,
-    ToolOffer,
-)
-from ...tools.results import shrunk
+from ...tools.offer import DOCUMENTS_CALL, ToolOffer
+from ...tools.results import known_in, shrunk
 from ..turn import NodeRuntime, ResearcherTurn
-from ._calculations import calculated
 from ._next_action import choose_action
 
 _MOST_SHRINKS = 2
@@ -78,13 +79,15 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         }
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL, tool_names.CALCULATE}
     calls = Calls.read(reply.message, tools, state.notes)
-    calculations = list[Action]()
     results = dict[str, str]()
-    for call in calls.accepted:
-        if call.tool == tool_names.CALCULATE:
-            lines = calculated(call.arguments)
-            results[call.id] = "\n".join(lines)
-            calculations.append(Action(id=call.id, tool=call.tool, inputs=lines))
+    actions = list[Action]()
+    calculations: Mapping[str, Calculation] = {}
+    if has_calculations(reply.message):
+        calculator = await _calculator(state, turn)
+        for call_id, lines in (await asyncio.to_thread(calculated, calls, calculator)).items():
+            results[call_id] = "\n".join(lines)
+            actions.append(Action(id=call_id, tool=tool_names.CALCULATE, inputs=tuple(lines)))
+        calculations = calculator.changed
     action = choose_action(calls, state, results)
     new = list[AnyMessage](reply.withheld)
     new += calls.answered(action.answers)
@@ -96,7 +99,8 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         thinks=action.thinks,
         was_nudged=action.was_nudged,
         shrunk=shortenings,
-        actions=calculations,
+        actions=actions,
+        calculations=calculations,
     )
     if action.is_finished:
         declared = action.report.arguments if action.report else {}
@@ -106,6 +110,14 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
             "contradictions": turn.disputes_in(declared),
         }
     return update
+
+
+async def _calculator(state: ResearcherState, turn: ResearcherTurn[CallEvents]) -> Calculator:
+    """Return the calculator of a researcher, which knows all results that it was shown."""
+    sources = dict[int, tuple[str, Known]]()
+    for number, known in known_in(await turn.notes()).items():
+        sources[number] = state.numbered[number - 1], known
+    return Calculator(sources, state.task.text, state.calculations.values())
 
 
 def _limit(state: ResearcherState, context: Context) -> str:

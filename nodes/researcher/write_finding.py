@@ -100,6 +100,7 @@ async def keep_excerpts(
             "text": "\n".join(lines),
             "sources": tuple(state.numbered),
             "actions": tuple(state.actions),
+            "calculations": tuple(state.calculations.values()),
             "failures": (*state.failures, reason),
             "withheld": withheld.results,
             "left_out": withheld.titles,
@@ -166,6 +167,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
         seconds=turn.seconds,
         actions=tuple(state.actions),
         corrected_markers=corrected,
+        calculations=tuple(state.calculations.values()),
     )
 
 

@@ -12,12 +12,13 @@ from ...core.evidence.citations.markers import without_markers
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Learning
+from ...core.writing.calculating import CalculatingForm, filled_in
 from ...state import BranchUpdate, StepState
 from ..step_turn import Judged, StepTurn
 from ..turn import NodeRuntime
 
 
-class RecordAnalysis(Judged):
+class RecordAnalysis(CalculatingForm, Judged):
     """Hand in your conclusions and your judgement of them."""
 
     statements: list[str]
@@ -37,16 +38,19 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         StepPackets(turn.tab).start(task.step),
         activity("analyze", task.question, turn.placement, task.step.title),
     )
-    form = await turn.in_time(
-        turn.filler.ask_if_possible(
+
+    async def ask(*, results: str) -> RecordAnalysis | None:
+        return await turn.filler.ask_if_possible(
             RecordAnalysis,
             "orchestrator",
             "analyze",
             [HumanMessage(task.text)],
             knowledge=turn.work.knowledge,
             question=task.question,
+            results=results,
         )
-    )
+
+    answer = await turn.in_time(filled_in(ask, turn.work.calculator))
     failures = turn.filler.failures
     update = BranchUpdate(
         seconds=turn.seconds,
@@ -56,10 +60,11 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         is_over=True,
         failures=failures,
     )
+    if isinstance(answer, Failed):
+        return {**update, "ended": "failed", "reason": answer.reason}
+    form, calculations = answer
     if form is None:
         return {**update, "ended": "failed", "reason": failures[-1]}
-    if isinstance(form, Failed):
-        return {**update, "ended": "failed", "reason": form.reason}
     learnings = dict[str, Learning]()
     for statement in form.statements:
         text = without_markers(statement)
@@ -83,6 +88,7 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         **update,
         "iterations": [iteration],
         "learnings": learnings,
+        "calculations": calculations,
         "memory": turn.work.observed(form, learnings, score),
         "judged": form.judgement,
     }

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets
 from ...core.evidence.checking.proof import Known
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
+from ...core.records.calculations import Calculation
 from ...core.records.plan import Iteration, Verdict
 from ...state import BranchUpdate, StepState
 from ...tools.results import known_in
+from ...tools.tool import as_lines
 from ..step_turn import RecordRound, StepTurn
 from ..turn import NodeRuntime
 
@@ -48,6 +51,11 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         if not is_extractive("researcher", context):
             completeness = form.completeness
     filled_in = form or RecordRound()
+    calculations: Mapping[str, Calculation] = {}
+    if filled_in.calculations:
+        calculator = await turn.work.calculator()
+        await asyncio.to_thread(calculator.calculate, as_lines(filled_in.calculations))
+        calculations = calculator.changed
     learned = await asyncio.to_thread(turn.work.learned, filled_in, shown)
     known = {**state.learnings, **learned.learnings}
     score = confidence(
@@ -83,6 +91,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         open_next=tuple(filled_in.open_next),
         learnings=learned.learnings,
         memory=learned.memory,
+        calculations=calculations,
         unproductive=unproductive,
         is_over=is_over or has_nothing_next or is_unproductive,
         failures=turn.filler.failures,

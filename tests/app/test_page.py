@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 from kit.commands import Point, WireDesk, wire_desk
+from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, fail, say, use
 from kit.server import BERTHS, BROKEN, TARIFF, Server
 from kit.server import QUESTION as ATTACHED_QUESTION
-from kit.wire import END, FACTS, QUESTION, hand_out, written
+from kit.wire import END, FACTS, QUESTION, hand_out, researched, written
 
 UNCLEAR = "Compare them?"
 LOCKED = "What is behind the locked door?"
@@ -28,6 +29,10 @@ COAST = [f"{subject} on the coast" for subject in ("light", "keeper", "harbour")
 """Tasks of the wide question."""
 LISTED = "Which keepers are listed in a table?"
 TABLE = "| Event | Year |\n|---|---|\n| Moran began | 1901 [2] |\n| Light lit | 1844 [1] |\n| Moran ended | 1932 [2] |"
+COUNTED = "For how many years was the light kept?"
+SERVICE = "keeper, in years"
+YEARS = "Years of service: 1932 [1] - 1901 [1] = years"
+LASTED = "Ada Moran kept the Skerry Light for 31 years [calc 1]. [1]"
 SHORTER = "Say the first sentence in fewer words, and add a list."
 DONE = "The first sentence is shorter, and a list follows it."
 SECTIONS = 8
@@ -63,9 +68,19 @@ def orchestrate(request: Received) -> Reply:
             if "Found:" in request.prompt or "Nothing was found" in request.prompt
             else hand_out(*COAST)
         )
+    if COUNTED in request.prompt:
+        return END if FACTS["keeper"] in request.prompt else hand_out(SERVICE)
     if FURTHER in request.prompt or MORE in request.prompt:
         return END if FACTS["harbour"] in request.prompt else hand_out("harbour")
     return END if FACTS["light"] in request.prompt else hand_out("light", "keeper")
+
+
+def look_up(request: Received) -> Reply:
+    """Read the pages on a task; calculate if it is about years."""
+    reply = researched(request)
+    if reply != END or SERVICE not in request.prompt or "= 31 years" in request.prompt:
+        return reply
+    return use(("calculate", {"calculations": [YEARS]}))
 
 
 def edit(request: Received) -> Reply:
@@ -84,6 +99,8 @@ def edit(request: Received) -> Reply:
 def write(request: Received) -> Reply:
     if LISTED in request.prompt:
         return say(f"{FACTS['light']} [1]\n\n{TABLE}")
+    if COUNTED in request.prompt:
+        return say(LASTED)
     return say(LONG) if WIDE in request.prompt else written(request)
 
 
@@ -92,10 +109,13 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
     script = {
         "clarifier": clarify,
         "orchestrator": orchestrate,
+        "researcher": look_up,
         "writer": write,
         "trial": edit,
     }
     with wire_desk(tmp_path_factory.mktemp("wire"), **script) as desk:
+        keeper = found(desk.lab.web.url("/keeper"), "Keeper", FACTS["keeper"])
+        desk.lab.engine.on(SERVICE, Answer([keeper]))
         yield desk
 
 
@@ -273,6 +293,24 @@ def test_a_whole_run_from_clarification_to_second_follow_up(
         ask(page)
         page.locator(".review", has_text="Earlier runs like this one: ").wait_for()
         page.get_by_role("button", name="Cancel").click()
+
+
+def test_a_calculation_opens_with_its_inputs_and_their_sources(reader: Reader) -> None:
+    with reader.page() as page:
+        ask(page, COUNTED)
+        page.locator(".report article").wait_for()
+        chip = page.get_by_role("button", name="Calculations: 1932 - 1901 = 31 years")
+        chip.hover()
+        page.locator("#hint:popover-open", has_text="1932 - 1901 = 31 years").wait_for()
+        chip.click()
+        opened = page.locator("aside.calculation:popover-open")
+        assert "Years of service" in opened.inner_text()
+        assert FACTS["keeper"] in opened.inner_text()
+        opened.get_by_role("button", name="1", exact=True).first.click()
+        assert page.locator("#source mark").first.inner_text() == FACTS["keeper"].rstrip(".")
+        page.locator("#source").get_by_role("button", name="Close").click()
+        listed = page.locator("ol.calculations")
+        assert "calc 1" in listed.inner_text() and FACTS["keeper"] in listed.inner_text()
 
 
 LATE = """const fetched = window.fetch, isShown = (selector) => document.querySelector(selector);

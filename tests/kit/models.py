@@ -53,6 +53,7 @@ Script: TypeAlias = (
     Answer | Callable[[list[BaseMessage], dict[str, Any]], Answer | Awaitable[Answer]]
 )
 SHOWN_LINES = 3
+_CALCULATION = re.compile(r'"calculation": (\d+), "name": "[^"]*", "line": "([^"]*)"')
 
 
 def complete(message: AIMessage, prompt: Sequence[BaseMessage]) -> AIMessage:
@@ -358,7 +359,12 @@ def by_figures(prompt: str) -> AIMessage:
     if of none."""
     units, said = units_shown(prompt)
     verdicts = list[str | tuple[str, str]]()
+    lines = dict(_CALCULATION.findall(prompt))
     for unit in units:
+        for number in unit.get("calculations", ()):
+            # What was calculated stands in no passage.
+            for figure in plain_figures(lines[str(number)]):
+                unit["says"] = unit["says"].replace(figure, "")
         cited = unit.get("cites", ())
         own = [said[number] for number in cited if number in said] or [*said.values()]
         each = [_deciding(unit["says"], [passages]) for passages in own]

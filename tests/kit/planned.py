@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from deep_research.app.embed import ResearchGraph, build_graph
 from deep_research.app.stream import read_packet
+from deep_research.core.records import tool_names
 from deep_research.core.settings.context import ROLES
 from deep_research.core.store._serializer import StrictSerializer
 from deep_research.nodes.turn import OPENING
@@ -193,7 +194,7 @@ class FormModel(ScriptedChatModel):
         return super()._take(messages, stop, settings)
 
     async def _fill_in(self, messages: list[BaseMessage]) -> Any:
-        form = self.calls[-1].tools[0] if self.calls[-1].tools else "report"
+        form = form_of(self.calls[-1].tools)
         answers: list[Any] = []
         if form in PARTS and form in self.rules and form not in PARTS[form]:
             answers = [await self._answer_to(form, messages)]
@@ -214,6 +215,13 @@ class FormModel(ScriptedChatModel):
         self.asked.append(asked)
         answer = self.rules[part](asked)
         return await answer if inspect.isawaitable(answer) else answer
+
+
+def form_of(tools: Sequence[str]) -> str:
+    """The form that is asked for; a report, if the model may at most calculate."""
+    if not tools or [*tools] == [tool_names.CALCULATE]:
+        return "report"
+    return tools[0]
 
 
 def parts_of(form: str, reminder: str) -> Sequence[str]:

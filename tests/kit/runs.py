@@ -145,7 +145,12 @@ class WatchedSaver(InMemorySaver):
 FORMS: dict[str, Any] = {}
 """What is handed in for the form of a node that is none of a plain run's, whoever is asked, unless
 a script says so."""
-PLAIN = {tool_names.GENERATE_PLAN, tool_names.GENERATE_REPORT, tool_names.REWRITE_SENTENCES}
+PLAIN = {
+    tool_names.CALCULATE,
+    tool_names.GENERATE_PLAN,
+    tool_names.GENERATE_REPORT,
+    tool_names.REWRITE_SENTENCES,
+}
 """Of these, each request of a plain run offers one, if it offers any tool."""
 
 

@@ -27,7 +27,7 @@ from kit.engines import Answer, SearchApi, found, search_api
 from kit.models import by_figures
 from kit.openai_server import OpenAIServer, Received, Reply, openai_server, say, use
 from kit.packets import Books, faults
-from kit.planned import RULES, Asked, Rule, handed_in, is_last, parts_of
+from kit.planned import RULES, Asked, Rule, form_of, handed_in, is_last, parts_of
 from kit.runs import FORMS, Thread
 from kit.web import Web, hostile_web
 
@@ -467,7 +467,7 @@ class Forms:
         task = next(
             (text for text in said if text != OPENING and not text.startswith("<reminder>")), ""
         )
-        form = request.tools[0] if request.tools else "report"
+        form = form_of(request.tools)
         with self.lock:
             same = [key for key in self.paid.elements() if key[:2] == (form, task)]
             shown = "\n".join(

@@ -21,6 +21,7 @@ from deep_research.core.events.log import Emitter
 from deep_research.core.events.packets import Placement
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import report_units
+from deep_research.core.records.calculations import Calculation, CalculationInput
 from deep_research.core.records.report import CitingText
 from deep_research.core.records.sources import text_hash
 from deep_research.core.settings.context import Context
@@ -155,7 +156,7 @@ class Thread(NamedTuple):
     texts: Mapping[str, str] = TEXTS
     messages: Sequence[str] = MESSAGES
     titles: Mapping[str, str] = dict.fromkeys(TEXTS, "A page")
-    calculations: Sequence[str] = ()
+    calculations: Sequence[Calculation] = ()
 
     def check(
         self, kept: str = "", model: str = "scripted", judge: Any = answer, **settings: Any
@@ -324,10 +325,24 @@ def test_what_rests_on_a_message_is_judged_again_without_it() -> None:
 
 def test_a_figure_that_a_researcher_calculated_stays_proved_in_the_next_question() -> None:
     thread = Thread("The wheels of two mills are 12 metres wide. [1]")
-    first = thread._replace(calculations=["6 * 2 = 12"]).check()
+    width = CalculationInput(value=6, origin="source", source=KEYS[1])
+    twice = CalculationInput(value=2, origin="constant")
+    calculation = Calculation(
+        number=1,
+        name="Width of both",
+        formula="6 * 2",
+        inputs=(width, twice),
+        value=12,
+        result="12",
+    )
+    with_calculation = thread._replace(calculations=[calculation])
+    first = with_calculation.check()
     assert [verdict.decided_by for verdict in first.examined.verdicts] == ["calculation"]
-    assert thread.check(first.kept).examined == first.examined
-    assert [verdict.shown for verdict in thread.check().examined.verdicts] == ["not_verified"]
+    again = with_calculation.check(first.kept)
+    assert (again.asked, again.examined) == ([], first.examined)
+    assert [verdict.shown for verdict in thread.check(first.kept).examined.verdicts] == [
+        "not_verified"
+    ]
 
 
 def test_nobody_corrects_again_what_could_not_be_corrected() -> None:

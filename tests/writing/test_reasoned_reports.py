@@ -495,16 +495,19 @@ async def test_calculations_are_records_in_json_and_in_the_page() -> None:
     judged = await checked(" ".join(statements), verdicts)
     first, second = judged.json["verdicts"]
     assert [entry["decided_by"] for entry in (first, second)] == ["calculation"] * 2
+    kept = {"words": "", "calculation": 0}
     assert first["calculations"] == [
         {
+            "number": 0,
             "name": statements[0].replace(" [1]", ""),
             "formula": "900 * 8,400",
             "inputs": [
-                {"value": 900, "unit": "", "origin": "request", "source": ""},
-                {"value": 8400, "unit": "€", "origin": "source", "source": "1"},
+                {"value": 900, "unit": "", "origin": "request", "source": "", **kept},
+                {"value": 8400, "unit": "€", "origin": "source", "source": "1", **kept},
             ],
             "value": 7_560_000,
             "result": "7,560,000",
+            "unit": "",
             "is_rounded": True,
         }
     ]

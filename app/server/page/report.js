@@ -106,14 +106,14 @@ export function renderReport(html, run) {
   const page = parsed(html.replace(/<head>[\s\S]*?<\/head>/, ""));
   const report = h("div", { lang: page.documentElement.lang, dir: page.documentElement.dir });
   report.append(...page.querySelectorAll("main > *, aside.quote"));
-  for (const quote of report.querySelectorAll("aside.quote")) {
+  for (const quote of report.querySelectorAll("aside.quote:not(.calculation)")) {
     const number = quote.querySelector(".number").textContent;
     quote.removeAttribute("autofocus");
     quote.querySelector(".foot").prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
     quote.querySelector(".badge ~ .small")?.remove();
     quote.querySelector(".badge")?.after(h("span", { class: "quiet" }, ` · ${aboutSource(run.sources.find((source) => String(source.number) === number))}`));
   }
-  for (const cite of report.querySelectorAll("a.cite")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel }));
+  for (const cite of report.querySelectorAll("a.cite:not(.calc)")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel }));
   for (const claim of report.querySelectorAll(".claim:not(.supported)")) claim.title = UNPROVED[claim.className.split(" ")[1]];
   // A sentence may span several elements.
   const marked = [...Map.groupBy(report.querySelectorAll(".claim.unsupported"), (claim) => claim.dataset.claim).values()].map((claims) => ({ id: `unverified-${claims[0].dataset.claim}`, claims }));
@@ -141,7 +141,7 @@ export function renderReport(html, run) {
 }
 
 // What is in the Markdown of a block, but not in its text: citations, addresses, the number of an item.
-const UNSHOWN = /\[\d+(?:, ?\d+)*\]|\[\^[^\]]+\]|\]\([^)]*\)|^\s*\d{1,3}[.)]\s/g;
+const UNSHOWN = /\[(?:calc )?\d+(?:, ?\d+)*\]|\[\^[^\]]+\]|\]\([^)]*\)|^\s*\d{1,3}[.)]\s/g;
 const BLOCKS = "article :is(h2, h3, h4, h5, h6, p, li, table, pre)";
 const MOMENT = 8_000;
 const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
@@ -180,6 +180,7 @@ function decisive(quote, chip) {
 
 // The preview of a citation: title, verdict, what is known about the source, and passages.
 export function hintOf(chip, about) {
+  if (chip.matches(".calc")) return [...quoteOf(chip.closest(".report"), chip).children].slice(0, -1).map((part) => part.cloneNode(true));
   const quote = quoteOf(chip.closest(".report"), chip), badge = quote?.querySelector(".badge");
   const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map((passage) => decisive(passage, chip).join("\n"));
   return [h("p", { class: "title" }, quote ? oneLine(quote.querySelector(".title")) : chip.getAttribute("aria-label")),
@@ -189,6 +190,8 @@ export function hintOf(chip, about) {
 
 // The passages next to a control, to be marked in the source; null on a source's card.
 export function passagesBeside(control) {
+  const stated = control.closest("li")?.querySelector(":scope > q");
+  if (stated) return [stated.textContent];
   const holder = control.closest(".quote, tr"), chip = document.querySelector(`[popovertarget="${CSS.escape(holder?.id || "none")}"]`);
   return holder && [...holder.querySelectorAll("blockquote")].flatMap((quote) => decisive(quote, chip));
 }

@@ -9,8 +9,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...records.report import Calculation, CalculationInput, InputOrigin
-from ..text.numbers import Number, fractions_in, numbers_in, replace_numbers, uniform_numbers
+from ...records.calculations import Calculation, CalculationInput, InputOrigin
+from ..text.numbers import (
+    Number,
+    fractions_in,
+    measures_in,
+    numbers_in,
+    replace_numbers,
+    uniform_numbers,
+)
 from ..text.words import WORDS
 
 _NEAR = 0.006
@@ -99,10 +106,16 @@ class Calculated(NamedTuple):
     wrong: tuple[str, ...] = ()
     """Lines whose result is not what they give, with what they give."""
 
+    def with_records(self, records: Sequence[Calculation]) -> Calculated:
+        """Return it with calculations that were carried out before."""
+        return self._replace(calculations=(*records, *self.calculations))
+
     def leads_to(self, number: Number) -> bool:
         """Whether a number is one of the results or of the inputs that need a premise."""
         used = [*self.results]
         for calculation in self.calculations:
+            if calculation.number and may_have_unit(number, calculation.unit):
+                used.append(calculation.value)
             for given in calculation.inputs:
                 if given.origin != "constant":
                     used.append(given.value)
@@ -116,6 +129,14 @@ class Calculated(NamedTuple):
                 if given.value in range(2, _LARGEST_FREE + 1):
                     parts.append(1 / given.value)
         return follows(fraction, parts)
+
+
+def may_have_unit(number: Number, unit: str) -> bool:
+    """Whether a number may be given in this unit, that is, its own is no other one."""
+    measures = measures_in(unit)
+    if not number.measure or not measures:
+        return True
+    return number.measure in measures or number.general_measure in measures
 
 
 def recalculated(

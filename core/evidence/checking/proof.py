@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from ...records.report import Calculation
+from ...records.calculations import Calculation
 from ..text.numbers import (
     Number,
     fractions_in,
@@ -17,7 +17,7 @@ from ..text.numbers import (
 )
 from ..text.words import QUOTED, dates_in, stems, tokens
 from ._quantities import is_about, is_same_quantity, months_in
-from .calculations import Calculated, Premise, premises_in, recalculated
+from .calculations import Calculated, Premise, premises_in, recalculated, results_as_premises
 from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
 from .units import ReportUnit
 
@@ -149,6 +149,7 @@ def prove(
     grounds: Grounds,
     sources: Mapping[str, Known],
     premises: OtherPremises = _NO_OTHERS,
+    calculations: Sequence[Calculation] = (),
 ) -> Proof:
     """Return the proof of a unit by the words that a model quotes.
 
@@ -156,7 +157,8 @@ def prove(
     all the unit's figures. `sources` are by key, cited ones first. Numbers, months and units of
     measure are compared by value; they may also be in the heading or table header above the words,
     or in the source's title and date, and numbers may follow from calculations with
-    these numbers (see `recalculated`). Quotations must be verbatim.
+    these numbers (see `recalculated`) or by `calculations` that were carried out before. Quotations
+    must be verbatim.
     """
     quoted = _found(unit, grounds.words, sources, premises)
     evidence = [*quoted.elsewhere]
@@ -175,6 +177,8 @@ def prove(
     inputs += premises_in(premises.request, "request")
     inputs += premises_in(premises.report, "report")
     inputs += premises.results
+    for calculation in calculations:
+        inputs += results_as_premises(calculation)
     # A title may name the year; a table header may name the year of each column.
     for key, known in sources.items():
         if key in unit.sources:
@@ -184,6 +188,7 @@ def prove(
     results = recalculated(
         grounds.calculations, inputs, lambda item: stands_in(item, named), unit.text
     )
+    results = results.with_records(calculations)
     given = [*evidence]
     if not unit.is_cited:
         given.append(premises.report)

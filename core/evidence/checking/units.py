@@ -14,6 +14,7 @@ from ..citations.citing import UNKNOWN, Edit, with_edits
 from ..citations.markers import (
     NOTE_REFERENCE,
     Marker,
+    cited_calculations,
     code_lines,
     marker_numbers,
     replace_markers,
@@ -114,6 +115,11 @@ class ReportUnit(NamedTuple):
     def end(self) -> int:
         """Offset of its end."""
         return self.start + len(self.raw)
+
+    @property
+    def calculations(self) -> tuple[int, ...]:
+        """Numbers of the calculations that it cites."""
+        return cited_calculations(self.raw)
 
     @property
     def table_start(self) -> int | None:
@@ -236,7 +242,10 @@ class _Nearby:
 
 def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[ReportUnit]:
     """Yield the clauses of a sentence; nothing for a rule or a question."""
-    text = sentence.text or LINE_MARK.sub("", without_markers(_HASHES.sub("", sentence.raw)))
+    text = sentence.text
+    if not text:
+        plain = replace_markers(without_markers(_HASHES.sub("", sentence.raw)), "")
+        text = LINE_MARK.sub("", plain)
     cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
     whole = _EMPHASIS.sub("", ", ".join(filter(None, cells)))
     if _RULE.fullmatch(sentence.raw) or not tokens(whole) or whole.endswith(("?", "？")):

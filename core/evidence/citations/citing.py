@@ -141,6 +141,8 @@ def _bracketed(text: str, numbers: Container[int]) -> str:
 
 def bracketed(marker: Marker) -> str:
     """Return a marker with each of its numbers in its own brackets: `[1], [2]` for `[1, 2]`."""
+    if marker.calculations:
+        return marker.raw
     return "".join(f"{gap}[{number}]" for gap, number in _distinct_numbers(marker))
 
 

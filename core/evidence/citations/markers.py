@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -77,6 +77,14 @@ def _nested_brackets(depth: int) -> str:
     return pattern
 
 
+_CALC = r"calc(?:ulation)?\.? ?#?"
+_CALCULATION = re.compile(rf"\[{_CALC}\d{{1,4}}(?:, ?(?:{_CALC})?\d{{1,4}})*\]", re.IGNORECASE)
+"""A citation of calculations, such as `[calc 2]` or `[calc 2, 3]`."""
+_WITH_SOURCES = re.compile(
+    rf"\[(?P<sources>\d{{1,4}}(?:, ?\d{{1,4}})*), ?(?P<rest>{_CALC}\d{{1,4}}[^\[\]\n]*)\]",
+    re.IGNORECASE,
+)
+"""A citation of sources and calculations in one bracket."""
 _BRACKETS = re.compile(_nested_brackets(4))
 """Link text, with nested brackets."""
 _TARGET = re.compile(TARGET.format("target"))
@@ -101,6 +109,8 @@ class Marker(NamedTuple):
     """The text before each number: nothing, a comma, or a comma and a space."""
     is_enclosed: bool = False
     """Whether it follows an unclosed bracket or backtick on its line."""
+    calculations: tuple[int, ...] = ()
+    """The numbers of the calculations that it cites; then it cites no source."""
 
 
 ScannedPart = str | Marker
@@ -362,6 +372,9 @@ class MarkerScanner:
             end = _link_end(text, words.end(), is_ended)
             if end:
                 return text[:end], end
+            cited = _CALCULATION.fullmatch(words[0])
+            if cited:
+                return _calculation_marker(cited, is_enclosed=self._open > 0), cited.end()
         self._open += 1
         return text[0], 1
 
@@ -395,6 +408,11 @@ def _marker(raw: str, *, is_enclosed: bool) -> Marker:
     return Marker(raw, tuple(numbers), tuple(separators), is_enclosed)
 
 
+def _calculation_marker(cited: re.Match[str], *, is_enclosed: bool) -> Marker:
+    numbers = tuple(map(int, re.findall(r"\d+", cited[0])))
+    return Marker(cited[0], (), (), is_enclosed, tuple(dict.fromkeys(numbers)))
+
+
 def scan(text: str) -> list[ScannedPart]:
     """Split a whole text into the citation markers and the text between them."""
     scanner = MarkerScanner()
@@ -408,6 +426,37 @@ def marker_numbers(text: str) -> tuple[int, ...]:
         if isinstance(part, Marker):
             numbers += part.numbers
     return tuple(numbers)
+
+
+def cited_calculations(text: str) -> tuple[int, ...]:
+    """Return the numbers of the calculations that a text cites, each once, in order."""
+    numbers = list[int]()
+    for part in scan(text):
+        if isinstance(part, Marker):
+            numbers += part.calculations
+    return tuple(dict.fromkeys(numbers))
+
+
+def with_calculations(text: str, numbers: Mapping[int, int]) -> tuple[str, int]:
+    """Return a text whose citations of calculations have new numbers, each in brackets of its own:
+    `[calc 2]`, and how many were removed because their number is not among `numbers`."""
+
+    written = list[str]()
+    removed = 0
+    for part in scan(_WITH_SOURCES.sub(r"[\g<sources>] [\g<rest>]", text)):
+        if isinstance(part, str):
+            written.append(part)
+            continue
+        if not part.calculations:
+            written.append(part.raw)
+            continue
+        known = [numbers[number] for number in part.calculations if number in numbers]
+        removed += len(part.calculations) - len(known)
+        if known:
+            written.append(" ".join(f"[calc {number}]" for number in dict.fromkeys(known)))
+        elif written:
+            written[-1] = written[-1].removesuffix(" ")
+    return "".join(written), removed
 
 
 def replace_markers(text: str, sign: str) -> str:
@@ -458,8 +507,8 @@ class KnownMarkers:
 
     def _take(self, parts: Iterable[ScannedPart]) -> list[ScannedPart]:
         for part in parts:
-            if isinstance(part, str):
-                self._take_text(part)
+            if isinstance(part, str) or part.calculations:
+                self._take_text(part if isinstance(part, str) else part.raw)
                 continue
             numbers = list[int]()
             separators = list[str]()
@@ -528,7 +577,7 @@ class KnownMarkers:
 
 
 def without_markers(text: str) -> str:
-    """Return a source's text in one line without citation markers, since they are not ours."""
+    """Return a source's text in one line without citations of sources, since they are not ours."""
     markers = KnownMarkers(())
     parts = [*markers.feed(" ".join(text.split())), *markers.finish()]
     return "".join(part for part in parts if isinstance(part, str)).strip()

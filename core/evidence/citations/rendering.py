@@ -11,6 +11,7 @@ from types import MappingProxyType
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
 
+from ...records.calculations import Calculation
 from ...records.report import ClaimCheck, Report
 from ...records.sources import Dispute, Source, in_one_line, safe_link
 from ..text.words import UNSPACED
@@ -163,6 +164,49 @@ def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = 
     return "\n".join([f"## {labels.sources}", "", *lines]).rstrip() + "\n"
 
 
+def calculation_list(
+    calculations: Sequence[Calculation], labels: Labels, numbers: Mapping[str, int]
+) -> str:
+    """Return a Markdown list of the calculations that a report cites, with the inputs and their
+    sources; empty if there are none.
+
+    `numbers` are those of the sources, by key. The link definitions below it lead from a citation,
+    `[calc 2]`, to the list.
+    """
+    if not calculations:
+        return ""
+    heading = labels.calculations
+    lines = list[str]()
+    definitions = list[str]()
+    anchor = percent_encoded(heading.lower().replace(" ", "-"))
+    for calculation in calculations:
+        name = ""
+        if calculation.name != calculation.formula:
+            name = f" {_escaped(in_one_line(calculation.name))}:"
+        line = f"- [{calculation.key}]{name} {_escaped(calculation.line)}"
+        inputs = inputs_of(calculation, labels, numbers)
+        if inputs:
+            line += f" — {', '.join(inputs)}"
+        lines.append(line)
+        definitions.append(f"[{calculation.key}]: <#{anchor}>")
+    return "\n".join([f"## {heading}", "", *lines, "", *definitions])
+
+
+def inputs_of(calculation: Calculation, labels: Labels, numbers: Mapping[str, int]) -> list[str]:
+    """Return the inputs of a calculation that come from a source, the request or nowhere, each with
+    where it comes from: `48 [2]`."""
+    inputs = list[str]()
+    for used in calculation.inputs:
+        shown = f"{used.value:.12g} {used.unit}".rstrip()
+        if used.origin == "source" and used.source in numbers:
+            inputs.append(f"{_escaped(shown)} [{numbers[used.source]}]")
+        elif used.origin == "request":
+            inputs.append(f"{_escaped(shown)} ({labels.your_request})")
+        elif used.origin == "supposed" and not used.calculation:
+            inputs.append(f"{_escaped(shown)} ({labels.assumed})")
+    return list(dict.fromkeys(inputs))
+
+
 def links_of(sources: Sequence[Source], reader: str | None = None) -> dict[str, str]:
     """Return the links of the sources that have one, by number (as a string).
 
@@ -311,15 +355,23 @@ def read_body(document: str) -> str:
     It has no contradictions, source list and notes.
     """
     endings = set[str]()
+    calculations = set[str]()
     tables = list[str]()
     for labels in all_labels().values():
+        calculations.add(f"## {labels.calculations}")
         for heading in (labels.contradictions, labels.sources, labels.notes):
             endings.add(f"## {heading}")
+        endings.update(calculations)
         tables.append(re.escape(labels.contradictions))
     headings = list(_SECTION.finditer(document))
     end = len(document)
     while headings and headings[-1].group() in endings:
-        end = headings.pop().start()
+        start = headings[-1].start()
+        if headings[-1].group() in calculations and "\n[calc " not in document[start:end]:
+            # A section of the report itself.
+            break
+        end = start
+        headings.pop()
     document = document[:end]
     contradictions = rf"(?m)^## (?:{'|'.join(tables)})\n\n(?:\|.*(?:\n|$))+\n?"
     return re.sub(contradictions, "", document).strip()
@@ -342,8 +394,8 @@ def write_document(
     title: str = "",
     left_out: Sequence[str] = (),
 ) -> str:
-    """Return a report as a Markdown document: title, text, table of disputes, source list and
-    notes, as far as there are any.
+    """Return a report as a Markdown document: title, text, table of disputes, source list,
+    calculations and notes, as far as there are any.
 
     `sources`: at least those of the `disputes`, by key. `was_researched` says whether the research
     found any source, `left_out` which parts of the question the report leaves out (see
@@ -359,7 +411,8 @@ def write_document(
     heading = title_line(title)
     if heading and report.is_title_marked:
         heading += f" *({labels.not_verified})*"
-    blocks = [heading, body, source_list(cited, labels, reader).strip()]
+    calculations = calculation_list(report.calculations, labels, numbers)
+    blocks = [heading, body, source_list(cited, labels, reader).strip(), calculations]
     if notes:
         lines = [f"## {labels.notes}", ""]
         for note in notes:
@@ -429,7 +482,7 @@ def warning_above(
 def _warning_on_sources(report: Report, labels: Labels, *, was_researched: bool) -> str:
     if report.audit and report.audit.judge_grade == "unsound":
         return labels.not_judged
-    if report.sources:
+    if report.sources or report.calculations:
         return ""
     if not was_researched:
         return labels.no_source

@@ -1,0 +1,498 @@
+"""Evaluates formulas as models write them: numbers with units of measure, results of other
+calculations, and one unknown."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ..text.numbers import Number, numbers_in, replace_numbers, uniform_numbers
+from ..text.words import WORDS
+
+_LONGEST = 500
+"""Maximum length of a formula, in characters."""
+_DEEPEST = 50
+"""Maximum number of nested brackets and signs."""
+_LARGEST_EXPONENT = 100
+_PERCENT = 0.01
+_NEAR = 1e-9
+"""Relative tolerance for rounding errors."""
+_TRIED = (1.0, 2.0, 3.0, 5.0)
+"""Values of x with which an equation is tried."""
+_FIRST_MARKER, _FIRST_NUMBER = 0xE000, 0xE800
+"""Code points that stand for the first citation and the first number of a formula while it is
+read."""
+_MARKER = re.compile(
+    r"[\[【](?:source )?(?P<source>\d{1,4})(?:, ?\d{1,4})*[\]】]"
+    r"|[\[【(]calc(?:ulation)?\.? ?#?(?P<calculation>\d{1,4})[\]】)]"
+    r"|[\[【(](?P<request>(?:your |the |user's )?request)[\]】)]",
+    re.IGNORECASE,
+)
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
+_SIGNS = str.maketrans("×·⋅∙÷", "****/")
+_TIMES = re.compile(r"(?<=[\w)%€$£¥°\]\ue000-\uf8ff])\s*\bx\b\s*(?=[\d(\[$€£¥\ue000-\uf8ff])")
+"""An x that stands for a multiplication sign."""
+_POWER = re.compile(r"(?<=[\d)%\ue000-\uf8ff])\s*\^\s*")
+_DIGITS = re.compile(r"^\D*[\d.,'\s]+")
+_WORD = r"(?!(?:x|per|of)\b)[^\W\d_]\w*"
+_TOKEN = re.compile(
+    rf"(?P<number>[\ue800-\uf8ff])(?P<before>\s*[\ue000-\ue7ff])?"
+    rf"(?P<words>(?:\s*{_WORD})*)(?:\s*(?:/\s*|per\s+)(?P<per>{_WORD}))?(?P<source>\s*[\ue000-\ue7ff])?"
+    r"|(?P<marker>[\ue000-\ue7ff])|(?P<unknown>[xX?](?!\w))|(?P<sign>[-+*/^()=])"
+    r"|(?P<space>\s+)|(?P<other>\w+|\S)"
+)
+
+
+class FormulaFault(Exception):
+    """A formula that cannot be calculated; the message says why, for the model."""
+
+
+Dimension = Mapping[str, int]
+"""The units of measure of a quantity with their exponents: € with 1 and year with -1 for €/year."""
+
+
+class Quantity(NamedTuple):
+    """A value with its unit of measure."""
+
+    value: float
+    """A share is a fraction of 1."""
+    dimension: Dimension
+    is_sure: bool = True
+    """Whether the unit of each number behind it is known."""
+    is_share: bool = False
+    """Whether it is in percent, as all numbers of which it is a sum."""
+
+
+class Operand(NamedTuple):
+    """A number of a formula."""
+
+    number: Number
+    written: str
+    """It as written, with its unit."""
+    unit: str = ""
+    """Its unit as written, such as €/year; may be empty."""
+    source: int = 0
+    """The number of the source that the model names for it; 0 for none."""
+    is_from_request: bool = False
+    """Whether the model says that it is from the user's request."""
+
+    def quantity(self, value: float) -> Quantity:
+        """Return it as a quantity; `value` is the one of its readings that is meant."""
+        if self.number.measure == "%":
+            return Quantity(value * _PERCENT, {}, is_share=True)
+        return Quantity(value, dimension_of(self.unit), is_sure=bool(self.unit))
+
+
+class _Token(NamedTuple):
+    """A part of a formula."""
+
+    kind: str
+    """A sign or bracket, or `number`, `calculation` or `unknown`."""
+    place: int = 0
+    """Of a number its index, of a calculation its number."""
+
+
+class Formula:
+    """A formula, taken apart; raises `FormulaFault` if it is none."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > _LONGEST:
+            raise FormulaFault("it is too long; calculate in steps")
+        words = " ".join(_MARKER.sub(_kept_marker, text).split()).strip(" :;.")
+        self.text = words.replace(" )", ")")
+        """It as written, without the sources of its numbers."""
+        self.operands = list[Operand]()
+        """Its numbers, in order."""
+        self._tokens = list[_Token]()
+        markers = list[re.Match[str]]()
+        numbers = list[tuple[Number, str]]()
+
+        def hide_marker(found: re.Match[str]) -> str:
+            markers.append(found)
+            return chr(_FIRST_MARKER + len(markers) - 1)
+
+        def hide_number(number: Number) -> str:
+            numbers.append((number, plain[number.start : number.end].strip()))
+            return chr(_FIRST_NUMBER + len(numbers) - 1)
+
+        hidden = _MARKER.sub(hide_marker, text).replace("**", "^").translate(_SIGNS)
+        # Without the spaces, 2^10 would be one number.
+        plain = _TIMES.sub(" * ", uniform_numbers(_POWER.sub(" ^ ", hidden)))
+        for found in _TOKEN.finditer(replace_numbers(plain, hide_number)):
+            if found["number"]:
+                number, written = numbers[ord(found["number"]) - _FIRST_NUMBER]
+                cited = (found["before"] or found["source"] or "").strip()
+                marker = markers[ord(cited) - _FIRST_MARKER] if cited else None
+                self._add_number(number, written, found, marker)
+            elif found["marker"]:
+                marker = markers[ord(found["marker"]) - _FIRST_MARKER]
+                if marker["calculation"]:
+                    self._add(_Token("calculation", int(marker["calculation"])))
+            elif found["unknown"]:
+                self._add(_Token("unknown"))
+            elif found["sign"]:
+                self._add(_Token(found["sign"]))
+            elif found["other"]:
+                raise FormulaFault(f"{found['other']!r} is no number")
+
+    @property
+    def parts(self) -> list[Operand | int]:
+        """Its numbers, and the numbers of the calculations that it uses, in order."""
+        parts = list[Operand | int]()
+        for token in self._tokens:
+            if token.kind == "number":
+                parts.append(self.operands[token.place])
+            elif token.kind == "calculation":
+                parts.append(token.place)
+        return parts
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether it is an equation in x."""
+        return any(token.kind == "unknown" for token in self._tokens)
+
+    def result(self, values: Sequence[float], calculated: Mapping[int, Quantity]) -> Quantity:
+        """Return what it gives; of an equation, what x is. Raises `FormulaFault`.
+
+        `values` are those of its numbers; `calculated` are the results of calculations by number.
+        """
+        quantities = list[Quantity]()
+        for operand, value in zip(self.operands, values, strict=True):
+            quantities.append(operand.quantity(value))
+        if not self.has_unknown:
+            return _Evaluation(self._tokens, quantities, calculated).result()
+        kinds = [token.kind for token in self._tokens]
+        if kinds.count("=") != 1:
+            raise FormulaFault("with x it has to be one equation, such as 3 + 2 * x = 5 * x")
+        middle = kinds.index("=")
+
+        def difference(unknown: float) -> float:
+            left, right = self._tokens[:middle], self._tokens[middle + 1 :]
+            left_side = _Evaluation(left, quantities, calculated, unknown).result()
+            right_side = _Evaluation(right, quantities, calculated, unknown).result()
+            return left_side.value - right_side.value
+
+        return Quantity(_solution(difference), {}, is_sure=False)
+
+    def _add_number(
+        self,
+        number: Number,
+        written: str,
+        found: re.Match[str],
+        marker: re.Match[str] | None,
+    ) -> None:
+        if self._tokens and self._tokens[-1].kind in ("number", "calculation", ")"):
+            raise FormulaFault(f"there is no sign before {number.digits}")
+        unit = _unit_in(written, number)
+        if unit != "%":
+            unit = "/".join(filter(None, (unit or found["words"].strip(), found["per"])))
+        operand = Operand(number, written, unit)
+        if marker is not None and marker["source"]:
+            operand = operand._replace(source=int(marker["source"]))
+        elif marker is not None:
+            operand = operand._replace(is_from_request=bool(marker["request"]))
+        self._add(_Token("number", len(self.operands)))
+        self.operands.append(operand)
+
+    def _add(self, token: _Token) -> None:
+        """Add a part; a product may be written without its sign: 2 (3 + 4), 0.2x."""
+        begins = token.kind in ("(", "unknown", "calculation")
+        if begins and self._tokens and self._tokens[-1].kind in ("number", "calculation", ")"):
+            self._tokens.append(_Token("*"))
+        self._tokens.append(token)
+
+
+class _Evaluation:
+    """Evaluates the parts of a formula, by recursive descent."""
+
+    def __init__(
+        self,
+        tokens: Sequence[_Token],
+        quantities: Sequence[Quantity],
+        calculated: Mapping[int, Quantity],
+        unknown: float | None = None,
+    ) -> None:
+        """`quantities` are the numbers by index, `unknown` is the value of x; with it, units of
+        measure do not count."""
+        self._tokens = [*tokens, _Token("end")]
+        self._quantities = quantities
+        self._calculated = calculated
+        self._unknown = unknown
+        self._position = 0
+        self._depth = 0
+
+    def result(self) -> Quantity:
+        """Return what the whole formula gives; raises `FormulaFault`."""
+        try:
+            quantity = self._sum()
+        except ZeroDivisionError:
+            raise FormulaFault("it divides by zero") from None
+        except OverflowError:
+            raise FormulaFault("its result is too large") from None
+        if self._next.kind != "end":
+            raise FormulaFault(f"it is incomplete before {self._next.kind!r}")
+        if not math.isfinite(quantity.value):
+            raise FormulaFault("its result is too large")
+        return quantity
+
+    @property
+    def _next(self) -> _Token:
+        return self._tokens[self._position]
+
+    def _take(self, *kinds: str) -> str:
+        """Return the kind of the next part and go on, if it is one of these; else an empty text."""
+        kind = self._next.kind
+        if kind not in kinds:
+            return ""
+        self._position += 1
+        return kind
+
+    def _sum(self) -> Quantity:
+        total = self._product()
+        while sign := self._take("+", "-"):
+            other = self._product()
+            if self._unknown is None:
+                other = _in_unit_of(total, other)
+            value = total.value + other.value
+            if sign == "-":
+                value = total.value - other.value
+            is_share = total.is_share and other.is_share
+            is_sure = total.is_sure and other.is_sure
+            total = Quantity(value, total.dimension or other.dimension, is_sure, is_share)
+        return total
+
+    def _product(self) -> Quantity:
+        product = self._power()
+        while sign := self._take("*", "/"):
+            other = self._power()
+            is_sure = product.is_sure and other.is_sure
+            if sign == "*":
+                value, exponent = product.value * other.value, 1
+            else:
+                value, exponent = product.value / other.value, -1
+            product = _simplified(value, _merged(product.dimension, other.dimension, exponent))
+            product = product._replace(is_sure=is_sure)
+        return product
+
+    def _power(self) -> Quantity:
+        base = self._factor()
+        if not self._take("^"):
+            return base
+        exponent = self._power()
+        if exponent.dimension or base.dimension:
+            raise FormulaFault("only numbers without a unit can be raised to a power")
+        if abs(exponent.value) > _LARGEST_EXPONENT:
+            raise FormulaFault(f"its exponent is larger than {_LARGEST_EXPONENT}")
+        value = base.value**exponent.value
+        if isinstance(value, complex):
+            raise FormulaFault("it takes the root of a negative number")
+        return Quantity(value, {}, base.is_sure)
+
+    def _factor(self) -> Quantity:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise FormulaFault("it has too many brackets; calculate in steps")
+        quantity = self._operand()
+        self._depth -= 1
+        return quantity
+
+    def _operand(self) -> Quantity:
+        token = self._next
+        self._position += 1
+        match token.kind:
+            case "-":
+                negative = self._power()
+                return negative._replace(value=-negative.value)
+            case "+":
+                return self._power()
+            case "(":
+                inner = self._sum()
+                if not self._take(")"):
+                    raise FormulaFault("a bracket is not closed")
+                return inner
+            case "number":
+                return self._quantities[token.place]
+            case "calculation":
+                if token.place not in self._calculated:
+                    raise FormulaFault(f"there is no [calc {token.place}]")
+                return self._calculated[token.place]
+            case "unknown" if self._unknown is not None:
+                return Quantity(self._unknown, {}, is_sure=False)
+        raise FormulaFault("a number is missing")
+
+
+def dimension_of(unit: str) -> Dimension:
+    """Return the units of measure in a unit as written: € and per year for €/year."""
+    words = unit.split("/")
+    dimension = dict[str, int]()
+    for word in words[:1]:
+        if word.strip():
+            dimension[_measure(word)] = 1
+    for word in words[1:]:
+        dimension = dict(_merged(dimension, {_measure(word): 1}, -1))
+    return dimension
+
+
+def in_unit(quantity: Quantity, unit: str) -> Quantity:
+    """Return a quantity in another unit; raises `FormulaFault` if it is no such quantity."""
+    wanted = dimension_of(unit)
+    if dict(quantity.dimension) == dict(wanted):
+        return quantity
+    factor = _factor_between(quantity.dimension, wanted)
+    if factor is not None:
+        return quantity._replace(value=quantity.value * factor, dimension=wanted)
+    is_known = all(map(_is_known, [*quantity.dimension, *wanted]))
+    if quantity.is_sure and is_known and quantity.dimension:
+        given = unit_words(quantity.dimension)
+        raise FormulaFault(f"it gives {given}, not {unit}; convert with a factor from a source")
+    return quantity._replace(dimension=wanted)
+
+
+def unit_words(dimension: Dimension, names: Mapping[str, str] = _NO_NAMES) -> str:
+    """Return a unit of measure in words, such as €/year; `names` are the words for its parts."""
+    above = list[str]()
+    below = list[str]()
+    for measure, exponent in dimension.items():
+        words = above if exponent > 0 else below
+        words += [names.get(measure, measure)] * abs(exponent)
+    if not below:
+        return "·".join(above)
+    return "/".join(["·".join(above) or "1", *below])
+
+
+def names_in(unit: str) -> dict[str, str]:
+    """Return the words of a unit as written, by the name of the unit that each means."""
+    return {_measure(word): word.strip() for word in unit.split("/") if word.strip()}
+
+
+def _unit_in(written: str, number: Number) -> str:
+    """Return the unit of measure of a number as written; empty if it has none."""
+    if not number.measure or not number.measure.isalpha():
+        return number.measure
+    words = _DIGITS.sub("", written).split()
+    if number.has_scale:
+        words = words[1:]
+    return " ".join(words) or number.measure
+
+
+def _kept_marker(found: re.Match[str]) -> str:
+    return f"[calc {found['calculation']}]" if found["calculation"] else ""
+
+
+@cache
+def _measure(word: str) -> str:
+    """Return the name of a unit of measure; of other words, a form that is equal for singular and
+    plural."""
+    plain = word.strip().casefold()
+    for number in numbers_in(f"1 {word.strip()}"):
+        if number.measure:
+            return number.measure
+    return plain.removesuffix("s")
+
+
+@cache
+def _is_known(measure: str) -> bool:
+    """Whether a unit of measure can be told from others, unlike one that a model makes up."""
+    return any(number.measure == measure for number in numbers_in(f"1 {measure}"))
+
+
+@cache
+def _factors() -> Mapping[str, Mapping[str, float]]:
+    """Return how many of one unit another has, by both."""
+    factors = dict[str, dict[str, float]]()
+    for line in WORDS["factors"].strip().splitlines():
+        larger, smaller, count = line.split()
+        factors.setdefault(larger, {}).setdefault(smaller, float(count))
+        factors.setdefault(smaller, {}).setdefault(larger, 1 / float(count))
+    return factors
+
+
+@cache
+def _factor(unit: str, other: str) -> float | None:
+    """Return how many of another unit one of a unit has; None if they measure different things."""
+    reached = {unit: 1.0}
+    waiting = [unit]
+    for current in waiting:
+        for following, factor in _factors().get(current, {}).items():
+            if following not in reached:
+                reached[following] = reached[current] * factor
+                waiting.append(following)
+    return reached.get(other)
+
+
+def _factor_between(given: Dimension, wanted: Dimension) -> float | None:
+    """Return the factor from one unit of measure to another; None if they measure different
+    things."""
+    both = _simplified(1.0, _merged(given, wanted, -1))
+    return None if both.dimension else both.value
+
+
+def _merged(one: Dimension, other: Dimension, exponent: int) -> Dimension:
+    """Return the unit of a product of two quantities, the second with this exponent."""
+    merged = dict(one)
+    for word, power in other.items():
+        merged[word] = merged.get(word, 0) + exponent * power
+    return {word: power for word, power in merged.items() if power}
+
+
+def _simplified(value: float, dimension: Dimension) -> Quantity:
+    """Return a quantity in which units that convert into each other are cancelled: kWh/day times
+    years is kWh."""
+    left = dict(dimension)
+    for above in dimension:
+        for below in dimension:
+            factor = _factor(above, below)
+            while factor is not None and left[above] > 0 > left[below]:
+                value *= factor
+                left[above] -= 1
+                left[below] += 1
+    return Quantity(value, {word: power for word, power in left.items() if power})
+
+
+def _in_unit_of(first: Quantity, other: Quantity) -> Quantity:
+    """Return the second term of a sum in the unit of the first; raises `FormulaFault`."""
+    for share, whole in ((other, first), (first, other)):
+        is_factor = not whole.dimension and abs(whole.value) <= 1
+        if share.is_share and not whole.is_share and not is_factor:
+            raise FormulaFault("a percentage cannot be added to it; write (1 + 5 %) as a factor")
+    if not first.dimension or not other.dimension:
+        return other
+    factor = _factor_between(other.dimension, first.dimension)
+    if factor is not None:
+        return other._replace(value=other.value * factor)
+    if all(map(_is_known, [*first.dimension, *other.dimension])):
+        units = unit_words(first.dimension), unit_words(other.dimension)
+        raise FormulaFault(
+            f"{units[0]} and {units[1]} cannot be added; convert with a factor from a source"
+        )
+    return other
+
+
+def _solution(difference: Callable[[float], float]) -> float:
+    """Return the x for which a difference is zero, which has to be linear in x or in 1/x."""
+
+    def inverse(value: float) -> float:
+        return difference(1 / value)
+
+    for function, is_inverse in ((difference, False), (inverse, True)):
+        first, *others = map(function, _TRIED)
+        slope = others[0] - first
+        size = max(map(abs, (first, *others)))
+        is_linear = abs(slope) > _NEAR * size
+        for tried, value in zip(_TRIED[1:], others, strict=True):
+            is_linear &= abs(first + slope * (tried - 1) - value) <= 1e-6 * size
+        root = 1 - first / slope if is_linear else 0.0
+        if is_linear and not is_inverse:
+            return _settled(root)
+        if is_linear and root:
+            return _settled(1 / root)
+    raise FormulaFault("it cannot be solved for x; only equations that are linear in x can")
+
+
+def _settled(value: float) -> float:
+    """Return a value without the rounding errors of its last digits."""
+    return float(f"{value:.12g}")

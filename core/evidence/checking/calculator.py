@@ -1,0 +1,478 @@
+"""Calculates what models hand in: finds where the numbers of a formula come from, and keeps each
+calculation as a record, which later texts cite by its number."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from ...records.calculations import Calculation, CalculationInput
+from ...records.research import Finding
+from ..citations.markers import with_calculations
+from ..text.numbers import Number, numbers_in
+from ..text.sentences import LINE_MARK
+from ._arithmetic import (
+    Formula,
+    FormulaFault,
+    Operand,
+    Quantity,
+    dimension_of,
+    in_unit,
+    names_in,
+    unit_words,
+)
+from .calculations import follows, is_constant, may_have_unit
+from .proof import Known
+from .source_text import SourceText
+
+_MOST_LINES = 20
+"""Maximum number of lines that are calculated for one call."""
+_LONGEST_NAME = 150
+"""Maximum length of a calculation's name, in characters."""
+_LONGEST_QUOTE = 300
+"""Maximum length of the words that state an input, in characters."""
+_LIKELIEST = 12
+"""Number of windows of a text that are searched first for a number, the most similar ones."""
+_GROUPED_FROM = 10_000
+_THIN_SPACE = "\u202f"
+_WHOLE_FROM = 1000
+"""From this size on, results are shown without decimals."""
+_DIGITS = 4
+"""Significant digits of smaller results."""
+_MOST_AS_SHARE = 10
+"""From this size on, a quotient is no longer shown as a percentage too."""
+_BEGINS_WITH = re.compile(r"\s*\[calc (?P<number>\d{1,4})\]\s*(?:[:=]\s*)?(?![-+*/^x×÷\s])", re.I)
+"""The beginning of a line that changes an earlier calculation."""
+_NAME = re.compile(r"(?P<name>[^:=\[\]]*[^\W\d_][^:=]*?):\s+(?=\S)")
+_IN_UNIT = re.compile(r"\s+(?:in|→|->)\s+(?P<unit>[^\d=()*]+)$")
+"""The unit of the result at the end of a line, after a word or arrow instead of a sign."""
+_UNKNOWN = re.compile(r"(?<![^\W\d])[xX?](?!\w)(?!\s*[\d(\[$€£¥])|(?<![\w)%\]]\s)\b[xX]\b")
+"""An x that is no multiplication sign."""
+_BEGINS_WITH_NUMBER = re.compile(r"[≈~]?\s*[-−$€£¥]?\s*\d")
+_NEAR = 1e-9
+"""Relative tolerance for rounding errors."""
+
+
+class Calculator:
+    """Calculates lines with the numbers of sources, of the request, and of other calculations."""
+
+    def __init__(
+        self,
+        sources: Mapping[int, tuple[str, Known]],
+        request: str,
+        earlier: Iterable[Calculation] = (),
+    ) -> None:
+        """`sources` are the keys and texts of what the model has read, by the numbers that it
+        cites; `request` is what the user has written; `earlier` are the known calculations.
+        """
+        self._sources = sources
+        self._request = request
+        self._known = {calculation.number: calculation for calculation in earlier}
+        self.changed = dict[str, Calculation]()
+        """The calculations that are new or have changed, by name: `calc 2`."""
+
+    def calculate(self, lines: Iterable[str]) -> list[str]:
+        """Calculate lines such as `Growth of staff: (48 [2] - 40 [3]) / 40 [3] = %`.
+
+        The name and the unit after `=` may be left out. A line that begins with `[calc 2]` replaces
+        that calculation, and what rests on it is calculated again. Returns a line on each result,
+        or on why there is none.
+        """
+        answers = list[str]()
+        for line in list(lines)[:_MOST_LINES]:
+            plain = " ".join(LINE_MARK.sub("", line).split())
+            try:
+                answers += self._answers(plain)
+            except FormulaFault as fault:
+                answers.append(f"{plain}: not calculated, since {fault}")
+        return answers
+
+    def _answers(self, line: str) -> list[str]:
+        begins_with = _BEGINS_WITH.match(line)
+        before = None
+        if begins_with:
+            before = self._known.get(int(begins_with["number"]))
+        if begins_with and before:
+            line = line[begins_with.end() :]
+        wanted = _Wanted.read(line)
+        formula = Formula(wanted.formula)
+        if not formula.parts:
+            raise FormulaFault("it has no numbers")
+        name = wanted.name
+        if before:
+            name = name or before.name
+        found = [self._input(part, name) for part in formula.parts]
+        inputs = tuple(given for given, _ in found)
+        new = Calculation(
+            number=max(self._known, default=0) + 1,
+            name=name or formula.text,
+            formula=formula.text,
+            inputs=inputs,
+            value=0.0,
+            result="",
+            unit=wanted.unit,
+        )
+        if before:
+            new = new.model_copy(
+                update={"number": before.number, "unit": wanted.unit or before.unit}
+            )
+            if before.number in {other.number for other in with_basis(new.rests_on, self._known)}:
+                raise FormulaFault(f"it rests on [calc {before.number}] itself")
+        new = _calculated(new, formula, self._known)
+        same = self._same_as(new)
+        if same and not before:
+            return [answer_on(same)]
+        self._keep(new)
+        remarks = [remark for _, remark in found if remark]
+        if not all(follows(number, [new.value]) for number in numbers_in(wanted.result)[:1]):
+            remarks.append(f"not {wanted.result}")
+        answers = ["; ".join([answer_on(new), *remarks])]
+        if before:
+            answers += map(answer_on, self._again(before.number))
+        return answers
+
+    def _keep(self, calculation: Calculation) -> None:
+        self._known[calculation.number] = calculation
+        self.changed[calculation.key] = calculation
+
+    def _same_as(self, new: Calculation) -> Calculation | None:
+        """Return the known calculation with the formula, inputs and unit of a new one."""
+        for known in self._known.values():
+            as_new = known.model_copy(update={"number": new.number, "name": new.name})
+            if as_new == new:
+                return known
+        return None
+
+    def _again(self, changed: int) -> list[Calculation]:
+        """Calculate again what rests on a changed calculation; return it in order."""
+        waiting = set[int]()
+        for number in self._known:
+            behind = {other.number for other in with_basis([number], self._known)}
+            if number != changed and changed in behind:
+                waiting.add(number)
+        again = list[Calculation]()
+        while waiting:
+            ready = [
+                number for number in waiting if waiting.isdisjoint(self._known[number].rests_on)
+            ]
+            for number in sorted(ready):
+                old = self._known[number]
+                inputs = list[CalculationInput]()
+                for used in old.inputs:
+                    if used.calculation:
+                        used = _as_input(self._known[used.calculation])
+                    inputs.append(used)
+                new = old.model_copy(update={"inputs": tuple(inputs)})
+                self._keep(_calculated(new, Formula(old.formula), self._known))
+                again.append(self._known[number])
+            waiting.difference_update(ready)
+        return again
+
+    def _input(self, part: Operand | int, name: str) -> tuple[CalculationInput, str]:
+        """Return a part of a formula as an input, with a remark for the model if it is stated
+        nowhere or elsewhere; `name` is that of the calculation."""
+        if isinstance(part, int):
+            if part not in self._known:
+                raise FormulaFault(f"there is no [calc {part}]")
+            return _as_input(self._known[part]), ""
+        number = part.number
+        given = CalculationInput(value=_value(number, ()), unit=part.unit, origin="supposed")
+        named = [part.source] if part.source in self._sources else []
+        is_named = bool(named) or part.is_from_request
+        for source in named:
+            stated = self._stated_by(source, part, name)
+            if stated:
+                return stated, ""
+        values = _values_in(self._request)
+        if not named and _is_among(number, values):
+            value = _value(number, values)
+            return given.model_copy(update={"value": value, "origin": "request"}), ""
+        may_be_constant = number.measure != "%" and is_constant(given.value)
+        if not is_named and may_be_constant:
+            return given.model_copy(update={"origin": "constant"}), ""
+        for source in self._sources:
+            stated = self._stated_by(source, part, name)
+            if stated:
+                remark = f"{part.written} stands in [{source}]" if is_named else ""
+                return stated, remark
+        if may_be_constant:
+            return given.model_copy(update={"origin": "constant"}), ""
+        return given, f"{part.written} stands in nothing shown, so it counts as assumed"
+
+    def _stated_by(self, source: int, part: Operand, name: str) -> CalculationInput | None:
+        """Return a number as an input from a source, with the words that state it; None if the
+        source does not."""
+        key, known = self._sources[source]
+        number = part.number
+        for text in known.texts:
+            words = _words_with(number, text, name)
+            if words:
+                values = _values_in(words)
+                return CalculationInput(
+                    value=_value(number, values),
+                    unit=part.unit,
+                    origin="source",
+                    source=key,
+                    words=words,
+                )
+        return None
+
+
+class _Wanted(NamedTuple):
+    """The parts of a line that is to be calculated."""
+
+    name: str
+    formula: str
+    unit: str = ""
+    """The unit in which the result is wanted; may be empty."""
+    result: str = ""
+    """The result that the model expects; may be empty."""
+
+    @classmethod
+    def read(cls, line: str) -> _Wanted:
+        """Take a line apart."""
+        name = ""
+        named = _NAME.match(line)
+        if named:
+            name = named["name"].strip(" *`\"'")[:_LONGEST_NAME]
+            line = line[named.end() :]
+        unit = ""
+        in_words = _IN_UNIT.search(line)
+        if in_words:
+            unit = in_words["unit"].strip()
+            line = line[: in_words.start()]
+        before, sign, behind = line.rpartition("=")
+        if not sign or _UNKNOWN.search(line):
+            return cls(name, line, unit)
+        target = behind.strip(" .?;")
+        if not _BEGINS_WITH_NUMBER.match(target):
+            return cls(name, before, unit or target)
+        [operand, *_] = Formula(target).operands
+        return cls(name, before, unit or operand.unit, target)
+
+
+def answer_on(calculation: Calculation) -> str:
+    """Return a calculation for a model: its number, name, formula and result."""
+    line = f"[{calculation.key}] {calculation.line}"
+    if calculation.name != calculation.formula:
+        line = f"[{calculation.key}] {calculation.name}: {calculation.line}"
+    is_quotient = not calculation.unit and "/" in calculation.formula
+    if is_quotient and abs(calculation.value) < _MOST_AS_SHARE:
+        # Quotients are usually stated in percent.
+        line += f" = {_shown(100 * calculation.value)} %"
+    return line
+
+
+def with_basis(numbers: Iterable[int], known: Mapping[int, Calculation]) -> list[Calculation]:
+    """Return the calculations with these numbers and those that they rest on, by number."""
+    reached = dict[int, Calculation]()
+    waiting = [*numbers]
+    while waiting:
+        number = waiting.pop()
+        if number in known and number not in reached:
+            reached[number] = known[number]
+            waiting += known[number].rests_on
+    return [reached[number] for number in sorted(reached)]
+
+
+def _renumbered(calculation: Calculation, numbers: Mapping[int, int]) -> Calculation:
+    """Return a calculation with new numbers for itself and for those that it rests on; `numbers`
+    are the new ones by the old ones."""
+    inputs = list[CalculationInput]()
+    for used in calculation.inputs:
+        if used.calculation:
+            used = used.model_copy(update={"calculation": numbers[used.calculation]})
+        inputs.append(used)
+    name, _ = with_calculations(calculation.name, numbers)
+    formula, _ = with_calculations(calculation.formula, numbers)
+    number = numbers[calculation.number]
+    return calculation.model_copy(
+        update={"number": number, "name": name, "formula": formula, "inputs": tuple(inputs)}
+    )
+
+
+class NumberedCalculations(NamedTuple):
+    """The calculations of a round, numbered in the thread."""
+
+    findings: dict[str, Finding]
+    """The findings by id, with these numbers in their texts."""
+    calculations: dict[str, Calculation]
+    """The new calculations by name."""
+    numbers: dict[str, dict[int, int]]
+    """Their numbers in the thread by those that a finding has used, by its id."""
+
+
+def number_calculations(
+    findings: Mapping[str, Finding], known: Iterable[Calculation], request: str
+) -> NumberedCalculations:
+    """Give the calculations of new findings their numbers in the thread.
+
+    `known` are those of the thread; `request` is what the user has written, from which an input
+    comes only if it is there.
+    """
+    thread = {calculation.number: calculation for calculation in known}
+    values = _values_in(request)
+    free = max(thread, default=0) + 1
+    # A step knows the thread's calculations by their own numbers.
+    given = {number: number for number in thread}
+    numbered = dict[str, Finding]()
+    new = dict[str, Calculation]()
+    by_finding = dict[str, dict[int, int]]()
+    ordered = sorted(findings.values(), key=lambda finding: (finding.cycle, finding.position))
+    for finding in ordered:
+        numbers = dict(given) if finding.step else {}
+        for calculation in sorted(finding.calculations, key=lambda one: one.number):
+            numbers[calculation.number] = free
+            free += 1
+        own = list[Calculation]()
+        for calculation in finding.calculations:
+            own.append(_renumbered(calculation, numbers))
+        for calculation in sorted(own, key=lambda one: one.number):
+            settled = _settled(calculation, values, thread)
+            thread[settled.number] = settled
+            new[settled.key] = settled
+        text, _ = with_calculations(finding.numbered or "", numbers)
+        numbered[finding.id] = finding.model_copy(update={"numbered": text})
+        by_finding[finding.id] = numbers
+    return NumberedCalculations(numbered, new, by_finding)
+
+
+def _settled(
+    calculation: Calculation, requested: Collection[float], known: Mapping[int, Calculation]
+) -> Calculation:
+    """Return a calculation whose inputs are from the request only if its values are there
+    (`requested`), and proved only if those in `known` are."""
+    inputs = list[CalculationInput]()
+    for used in calculation.inputs:
+        if used.calculation:
+            used = _as_input(known[used.calculation])
+        elif used.origin in ("request", "supposed"):
+            is_there = _is_one_of(used.value, requested)
+            used = used.model_copy(update={"origin": "request" if is_there else "supposed"})
+        inputs.append(used)
+    return calculation.model_copy(update={"inputs": tuple(inputs)})
+
+
+def gives(calculation: Calculation, number: Number) -> bool:
+    """Whether a number is the result of a calculation, also rounded, and in no other unit."""
+    is_result = follows(number, [calculation.value])
+    return is_result and may_have_unit(number, calculation.unit)
+
+
+def _calculated(
+    calculation: Calculation, formula: Formula, known: Mapping[int, Calculation]
+) -> Calculation:
+    """Return a calculation with its result; `known` are those that it may use, by number.
+
+    Raises `FormulaFault`.
+    """
+    values = [used.value for used in calculation.inputs if not used.calculation]
+    results = dict[int, Quantity]()
+    names = dict[str, str]()
+    for number in calculation.rests_on:
+        used = known[number]
+        names |= names_in(used.unit)
+        dimension = dimension_of(used.unit.replace("%", ""))
+        is_share = used.unit == "%"
+        results[number] = Quantity(used.value, dimension, bool(used.unit), is_share)
+    for operand in formula.operands:
+        names |= names_in(operand.unit)
+    quantity = formula.result(values, results)
+    unit = calculation.unit
+    if unit == "%" or (quantity.is_share and not unit):
+        unit = "%"
+    elif unit:
+        quantity = in_unit(quantity, unit)
+    else:
+        unit = unit_words(quantity.dimension, names)
+    shown = 100 * quantity.value if unit == "%" else quantity.value
+    words = _shown(shown)
+    return calculation.model_copy(
+        update={
+            "value": quantity.value,
+            "unit": unit,
+            "result": f"{words} {unit}".rstrip(),
+            "is_rounded": True,
+        }
+    )
+
+
+def _as_input(calculation: Calculation) -> CalculationInput:
+    """Return the result of a calculation as an input of another one."""
+    return CalculationInput(
+        value=calculation.value,
+        unit=calculation.unit,
+        origin="calculation" if calculation.is_proved else "supposed",
+        calculation=calculation.number,
+    )
+
+
+def _shown(value: float) -> str:
+    """Return a result in digits: without decimals if it is large, else with four digits that
+    count. Digits of long numbers are grouped by spaces, as in all languages."""
+    exact = float(f"{value:.12g}")
+    if exact == round(exact) or abs(exact) >= _WHOLE_FROM:
+        grouped = f"{exact:,.0f}"
+        return grouped.replace(",", "" if abs(exact) < _GROUPED_FROM else _THIN_SPACE)
+    decimals = max(0, _DIGITS - 1 - math.floor(math.log10(abs(exact))))
+    return f"{exact:.{decimals}f}".rstrip("0").rstrip(".")
+
+
+def _value(number: Number, values: Collection[float]) -> float:
+    """Return the value of a number in a formula: of its readings, that among `values`, else the one
+    with a decimal point."""
+    if number.has_scale:
+        return number.value
+    for reading in number.readings:
+        if _is_one_of(reading, values):
+            return reading
+    return number.readings[-1]
+
+
+def _is_among(number: Number, values: Collection[float]) -> bool:
+    """Whether a number has one of these values; a table may name the scale elsewhere."""
+    return any(_is_one_of(reading, values) for reading in (*number.readings, number.figure))
+
+
+def _is_one_of(value: float, values: Iterable[float]) -> bool:
+    return any(math.isclose(value, other, rel_tol=_NEAR) for other in values)
+
+
+def _values_in(text: str) -> list[float]:
+    """Return the values of the numbers in a text, also as written, without their scales."""
+    values = list[float]()
+    for number in numbers_in(text):
+        values += [*number.readings, number.figure]
+    return values
+
+
+def _words_with(number: Number, text: SourceText, name: str) -> str:
+    """Return the words of a text that state a number, with the table header above them if they are
+    a row; empty if it does not.
+
+    Of several places, this is the one most like the `name` of the calculation.
+    """
+    windows = text.windows
+    best = windows.best(name, _LIKELIEST) if name else []
+    others = [index for index in range(len(windows.windows)) if index not in best]
+    for index in [*best, *others]:
+        window = windows.windows[index]
+        raw = text.text[window.start : window.end]
+        # Cheaper than reading all numbers of a long text.
+        if not _has_digits(number, raw) or not _is_among(number, _values_in(raw)):
+            continue
+        for sentence in text.sentences:
+            if window.start <= sentence.start and sentence.end <= window.end:
+                words = text.text[sentence.start : sentence.end]
+                if _is_among(number, _values_in(words)):
+                    return " ".join(words.split())[:_LONGEST_QUOTE]
+        return " ".join(raw.split())[:_LONGEST_QUOTE]
+    return ""
+
+
+def _has_digits(number: Number, text: str) -> bool:
+    """Whether a text may state a number: it has its first digit, or a number in words."""
+    first = f"{number.figure:.12g}"[0]
+    return first in text or not number.digits

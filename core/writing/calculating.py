@@ -1,0 +1,171 @@
+"""Has models calculate within one call: what they hand in is calculated by code, and only if they
+hand in anything are they asked once more, with the results."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol, TypeVar
+
+from langchain_core.messages import AIMessage, AnyMessage
+from pydantic import BaseModel, Field
+
+from ...prompts import fence
+from ...tools.tool import Lines, as_lines, tool_schema
+from ..dialogue.transcripts import Calls
+from ..evidence.checking.calculator import Calculator, gives
+from ..evidence.citations.citing import Edit, with_edits
+from ..evidence.citations.markers import scan
+from ..evidence.text.numbers import numbers_in
+from ..records import tool_names
+from ..records.calculations import Calculation
+from .forms import Form
+
+CALCULATION_LINES = (
+    "One line each, `name: formula = unit`, of numbers with their units and + - * / ^ ( ). Behind "
+    "each number stands that of its source, or (request): `Growth of staff: (48 [2] - 40 [3]) / "
+    "40 [3] = %`. Earlier results are named by their numbers: `Payback: [calc 1] / 450 €/year [4] "
+    "= years`. Break-even is an equation: `Break-even: 3 + 0.2 * x = 5`. Another currency or unit "
+    "takes a factor from a source: `500 USD [2] * 0.92 EUR/USD [5]`."
+)
+"""What models are told about the lines that they hand in."""
+_NOTHING = "Nothing to calculate: `calculations` must be a list of texts."
+
+
+class Calculate(BaseModel):
+    """Calculate exactly: rates, differences, shares, totals, break-even, conversions."""
+
+    calculations: Lines = Field(description=CALCULATION_LINES)
+
+
+CALCULATE_SCHEMA = tool_schema(tool_names.CALCULATE, Calculate)
+
+
+class CalculatingForm(Form):
+    """Base of forms whose model may have something calculated first."""
+
+    calculations: list[str] = Field(
+        default_factory=list,
+        description="Only if a figure is needed that nobody has calculated: what to calculate; you "
+        f"are then asked again, with the results. {CALCULATION_LINES}",
+    )
+
+
+Filled = TypeVar("Filled", bound=CalculatingForm, covariant=True)
+
+
+class Fill(Protocol[Filled]):
+    """Has a model fill in a form; None if it fails."""
+
+    def __call__(self, *, results: str) -> Awaitable[Filled | None]:
+        """`results` is fenced text with a line on each calculation of the first call; empty in that
+        call."""
+
+
+async def filled_in(
+    fill: Fill[Filled], calculator: Callable[[], Awaitable[Calculator]]
+) -> tuple[Filled | None, Mapping[str, Calculation]]:
+    """Have a model fill in a form, once more if it has something calculated.
+
+    Returns the form, and the calculations that are new or have changed, by name. `calculator` is
+    made only if it is used.
+    """
+    first = await fill(results="")
+    if first is None or not first.calculations:
+        return first, {}
+    calculating = await calculator()
+    results = await asyncio.to_thread(calculating.calculate, as_lines(first.calculations))
+    again = await fill(results=fence("\n".join(results)))
+    if again and again.calculations:
+        # A chain may go on; nobody is asked a third time.
+        await asyncio.to_thread(calculating.calculate, as_lines(again.calculations))
+    return again or first, calculating.changed
+
+
+def calculated(calls: Calls, calculator: Calculator) -> dict[str, list[str]]:
+    """Return the results of the calls of `calculate` in a message, by call id, a line each."""
+    results = dict[str, list[str]]()
+    for call in calls.accepted:
+        if call.tool != tool_names.CALCULATE:
+            continue
+        given = as_lines(call.arguments.get("calculations"))
+        lines = list[str]()
+        if isinstance(given, list):
+            lines = [line for line in given if isinstance(line, str)]
+        results[call.id] = calculator.calculate(lines) or [_NOTHING]
+    return results
+
+
+def has_calculations(message: AIMessage) -> bool:
+    """Whether a message has something calculated."""
+    return any(call["name"] == tool_names.CALCULATE for call in message.tool_calls)
+
+
+def answered_calculations(
+    message: AIMessage, calculator: Calculator, before: list[AnyMessage]
+) -> list[AnyMessage]:
+    """Return a message with the results of what it has calculated; `before` are the messages that
+    it answers."""
+    calls = Calls.read(message, {tool_names.CALCULATE}, before)
+    answers = dict[str, str](calls.refused)
+    for call_id, lines in calculated(calls, calculator).items():
+        answers[call_id] = "\n".join(lines)
+    return calls.answered(answers)
+
+
+def with_new_results(
+    text: str, before: Mapping[str, Calculation], changed: Mapping[str, Calculation]
+) -> str:
+    """Return a report in which figures follow the calculations that they cite.
+
+    A figure that is the old result, also rounded, and stands before the number of a changed
+    calculation becomes the new one, with as many decimals. `before` and `changed` are calculations
+    by name.
+    """
+    lines = list[str]()
+    for line in text.split("\n"):
+        edits = list[Edit]()
+        plain = ""
+        for part in scan(line):
+            if isinstance(part, str):
+                plain += part
+                continue
+            for number in part.calculations:
+                key = f"calc {number}"
+                if key in changed and key in before:
+                    edits += _followed(plain, before[key], changed[key])
+            # So that the number of a source is no figure.
+            plain += " " * len(part.raw)
+        lines.append(with_edits(line, dict.fromkeys(edits)))
+    return "\n".join(lines)
+
+
+def _followed(plain: str, old: Calculation, new: Calculation) -> list[Edit]:
+    """Return the edit that replaces the last figure of a line that is an old result; none if there
+    is none, or if it would need other words."""
+    cell_start = plain.rfind("|") + 1
+    for number in reversed(numbers_in(plain[cell_start:])):
+        if not number.digits or not gives(old, number):
+            continue
+        factor = 1 / number.scale
+        if number.measure == "%":
+            factor *= 100
+        if old.value * new.value <= 0:
+            return []
+        start = cell_start + plain[cell_start:].index(number.digits, number.start)
+        words = _like(number.digits, number.step / number.scale, abs(new.value) * factor)
+        return [Edit(start, start + len(number.digits), words)]
+    return []
+
+
+def _like(digits: str, step: float, value: float) -> str:
+    """Return a value with the decimals and separators of a figure; `step` is the place value of its
+    last digit."""
+    decimals = max(0, round(-math.log10(step)))
+    separators = [sign for sign in digits if not sign.isdigit()]
+    point = separators[-1] if decimals and separators else "."
+    groups = separators[: -1 if decimals else None]
+    whole, _, fraction = f"{value:,.{decimals}f}".partition(".")
+    whole = whole.replace(",", groups[0] if groups else "")
+    return f"{whole}{point}{fraction}" if fraction else whole

@@ -1,0 +1,209 @@
+"""Lines of arithmetic give what they say, in the right unit and from where their numbers stand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deep_research.core.evidence.checking.calculator import Calculator, gives, number_calculations
+from deep_research.core.evidence.checking.proof import Known
+from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.evidence.citations.markers import cited_calculations, with_calculations
+from deep_research.core.evidence.text.numbers import numbers_in
+from deep_research.core.records.calculations import Calculation
+from deep_research.core.records.research import Finding
+from deep_research.core.writing.calculating import with_new_results
+
+PRICE = "A heat pump costs 12,000 € today."
+SAVING = "It saves 450 € a year, or 1.5 MWh."
+GRANT = "The grant is 7,500 €, up from 5,000 € in 2023."
+RATE = "One dollar was worth 0.92 euros."
+SOURCES = {1: f"{PRICE}\n\n{SAVING}", 2: GRANT, 5: RATE}
+REQUEST = "We have 900 homes."
+NET, PAYBACK = "Net price: 12000 € [1] - 7500 € [2]", "Payback: [calc 1] / 450 €/year [1] = years"
+FINITE = st.floats(min_value=0.01, max_value=1e6).map(lambda value: round(value, 2))
+
+
+def calculator(request: str = REQUEST) -> Calculator:
+    sources = {}
+    for number, text in SOURCES.items():
+        sources[number] = f"source-{number}", Known([SourceText("", text)], "")
+    return Calculator(sources, request)
+
+
+def one(*lines: str) -> Calculation:
+    """The record of the last of these lines."""
+    used = calculator()
+    answers = used.calculate(lines)
+    assert len(used.changed) == len(lines), answers
+    return [*used.changed.values()][-1]
+
+
+@given(FINITE, FINITE, FINITE, st.sampled_from("+-*/"), st.sampled_from("+-*/"))
+@settings(max_examples=50)
+def test_a_formula_and_its_inputs_give_the_result(
+    first: float, second: float, third: float, sign: str, other: str
+) -> None:
+    values = {"a": first, "b": second, "c": third}
+    wanted = eval(f"(a {sign} b) {other} c", {}, values)
+    found = one(f"({first:f} {sign} {second:f}) {other} {third:f}")
+    assert found.value == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+@given(st.floats(min_value=-1e9, max_value=1e9).filter(lambda value: abs(value) > 1e-3))
+@settings(max_examples=50)
+def test_a_result_is_shown_rounded_to_digits_that_give_it(value: float) -> None:
+    found = one(f"{value:f} * 1")
+    [number] = numbers_in(found.result)
+    assert gives(found, number)
+    assert math.isclose(number.value, abs(value), rel_tol=6e-4)
+
+
+@given(*[st.integers(1, 500)] * 3)
+@settings(max_examples=30)
+def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: int) -> None:
+    found = one(f"Break-even: {fixed} + {rate} * x = {rate + more} * x")
+    assert found.value == pytest.approx(fixed / more)
+    assert f"; x = {found.result}" in found.line
+    assert one(f"{fixed} / x = {more}").value == pytest.approx(fixed / more)
+
+
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        ("(48 - 40) / 40 = %", "20 %"),
+        ("Share: 30 / (30 + 50 + 20) in %", "30 %"),
+        ("60 % - 40 %", "20 %"),
+        ("60 % * 48", "28.8"),
+        ("200 € * (1 + 5 %)", "210 €"),
+        ("1.2 million homes * 3.5 kWh", "4\u202f200\u202f000 homes·kWh"),
+        ("500 USD * 0.92 EUR/USD", "460 €"),
+        ("12 km × 0.621 miles/km", "7.452 miles"),
+        ("5 km + 300 m", "5.3 km"),
+        ("5 kWh/day * 2 years", "3650 kWh"),
+        ("48 months = years", "4 years"),
+        ("450 €/year / 12 months/year", "37.5 €/months"),
+        ("(120 / 100)^(1/5) - 1 = %", "3.714 %"),
+        ("1.609 x 2", "3.218"),
+        ("1,250.5 - 1,000 =", "250.5"),
+        ("Twice: 2 (3 + 4)", "14"),
+    ],
+)
+def test_units_are_carried_along_and_converted(line: str, result: str) -> None:
+    assert one(line).result == result
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("3 € + 4 kg", "€ and kg cannot be added"),
+        ("£8,000 - $5.5m", "£ and $ cannot be added"),
+        ("100 € + 5 %", "percentage cannot be added"),
+        ("12000 € - 7500 € = years", "it gives €, not years"),
+        ("7 / 0", "divides by zero"),
+        ("__import__('os')", "is no number"),
+        ("3 * x * x = 5", "cannot be solved"),
+        ("9^9^9", "exponent is larger"),
+        ("[calc 7] * 2", "there is no [calc 7]"),
+        ("(" * 200 + "1", "too many brackets"),
+        ("48 40", "no sign before 40"),
+        ("nothing", "is no number"),
+    ],
+)
+def test_what_is_no_arithmetic_is_refused_with_the_reason(line: str, why: str) -> None:
+    used = calculator()
+    [answer] = used.calculate([line])
+    assert why in answer and not used.changed
+
+
+def test_inputs_are_found_where_they_stand() -> None:
+    used = calculator()
+    lines = [NET, PAYBACK, "All: [calc 1] * 900 homes", "Odd: 433 € [1] / 450 € [2]"]
+    answers = used.calculate(lines)
+    net, payback, homes, odd = used.changed.values()
+    assert [given.words for given in net.inputs] == [PRICE, GRANT]
+    assert [given.source for given in net.inputs] == ["source-1", "source-2"]
+    assert (payback.result, [*payback.rests_on]) == ("10 years", [1])
+    assert [given.origin for given in homes.inputs] == ["calculation", "request"]
+    assert [given.origin for given in odd.inputs] == ["supposed", "source"]
+    assert "433 € stands in nothing shown" in answers[3] and "450 € stands in [1]" in answers[3]
+    assert [found.is_proved for found in (net, payback, homes, odd)] == [True, True, True, False]
+
+
+def test_the_same_line_is_calculated_once() -> None:
+    used = calculator()
+    first, again = used.calculate([NET, "The net price again: 12000 € [1] - 7500 € [2]"])
+    assert first == again == "[calc 1] Net price: 12000 € - 7500 € = 4500 €"
+
+
+@given(st.integers(1, 11_999))
+@settings(max_examples=20)
+def test_what_rests_on_a_changed_calculation_follows(grant: int) -> None:
+    used = calculator(f"The grant is {grant} €.")
+    used.calculate([NET, PAYBACK, "In months: [calc 2] in months"])
+    used.calculate([f"[calc 1] = 12000 € [1] - {grant} € (request)"])
+    net, payback, months = used.changed.values()
+    assert net.value == 12_000 - grant and net.name == "Net price"
+    assert payback.value == pytest.approx(net.value / 450)
+    assert months.value == pytest.approx(payback.value * 12)
+    [refused] = used.calculate(["[calc 1] = [calc 3] * 2"])
+    assert "it rests on [calc 1] itself" in refused
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("It pays back in 10 years [calc 2].", "It pays back in 13 years [calc 2]."),
+        ("10.0 years [calc 2] at 4,500 € [calc 1]", "13.3 years [calc 2] at 6,000 € [calc 1]"),
+        ("| Net | 4.500 € [calc 1] | 10 [calc 2] |", "| Net | 6.000 € [calc 1] | 13 [calc 2] |"),
+        ("€4.5 thousand [calc 1] [1]", "€6.0 thousand [calc 1] [1]"),
+        ("In 10 of 12 towns it is so [1].", "In 10 of 12 towns it is so [1]."),
+        ("It takes a decade [calc 2].", "It takes a decade [calc 2]."),
+    ],
+)
+def test_cited_figures_follow_their_calculation(before: str, after: str) -> None:
+    used = calculator("The grant is 6000 €.")
+    used.calculate([NET, PAYBACK])
+    old = dict(used.changed)
+    used.calculate(["[calc 1] = 12000 € [1] - 6000 € (request)"])
+    assert with_new_results(before, old, used.changed) == after
+
+
+def test_calculations_of_a_round_get_their_numbers_in_the_order_of_the_tasks() -> None:
+    findings = dict[str, Finding]()
+    for position, request in enumerate(("We have 900 homes.", "We have 7 homes.")):
+        used = calculator(request)
+        used.calculate([NET, PAYBACK, f"All: [calc 1] * {900 - 893 * position} homes (request)"])
+        finding = Finding(
+            id=str(position),
+            question_id="q",
+            cycle=0,
+            position=1 - position,
+            task="",
+            text="",
+            numbered="Net 4500 [calc 1], all [calc 3], none [calc 8].",
+            ended="done",
+            calculations=tuple(used.changed.values()),
+        )
+        findings[finding.id] = finding
+    numbered = number_calculations(findings, (), REQUEST)
+    assert [numbered.findings[key].numbered for key in ("1", "0")] == [
+        "Net 4500 [calc 1], all [calc 3], none.",
+        "Net 4500 [calc 4], all [calc 6], none.",
+    ]
+    last = numbered.calculations["calc 6"]
+    assert (last.formula, [*last.rests_on]) == ("[calc 4] * 900 homes", [4]) and last.is_proved
+    # The task said so, not the user.
+    assert not numbered.calculations["calc 3"].is_proved
+
+
+def test_citations_of_calculations_are_read_in_several_forms() -> None:
+    text = "A [Calc. 1], b [calc 2, 3], c [5, calc 2] and `[calc 3]` [calc 9]."
+    assert with_calculations(text, {1: 4, 2: 5, 3: 6}) == (
+        "A [calc 4], b [calc 5] [calc 6], c [5] [calc 5] and `[calc 3]`.",
+        1,
+    )
+    assert cited_calculations(text) == (1, 2, 3, 9)
