@@ -179,6 +179,20 @@ def reader(server: Server, chromium: Any) -> Reader:
     return Reader(chromium, server)
 
 
+def barriers_at(page: Any, barriers_of: Barriers, *widths: int) -> list[Any]:
+    """Barriers for people at these widths, the last of them in both schemes of colours and each
+    before it in one; nothing is wider than the page."""
+    *others, narrowest = widths
+    shown = [*zip(others, ("dark", "light"), strict=False)]
+    found = list[Any]()
+    for width, scheme in (*shown, (narrowest, "light"), (narrowest, "dark")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        found += barriers_of(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    return found
+
+
 def ask(page: Any, question: str = QUESTION) -> None:
     page.get_by_role("textbox", name="Question").fill(question)
     page.get_by_role("button", name="Start research").click()
@@ -452,14 +466,7 @@ def test_versions_are_compared_and_put_back(reader: Reader, barriers_of: Barrier
         removed = rows.nth(1).locator("del")
         removed.first.wait_for()
         assert FACTS["harbour"] in " ".join(removed.all_inner_texts())
-        found = list[Any]()
-        for width in (1500, 390):
-            page.set_viewport_size({"width": width, "height": 900})
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                found += barriers_of(page)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert found == []
+        assert barriers_at(page, barriers_of, 1500, 390) == []
         page.set_viewport_size({"width": 1500, "height": 900})
         third.locator("button.cite").first.click()
         page.locator("aside.quote:popover-open").get_by_role("button", name="Show it").click()
@@ -485,7 +492,7 @@ CHANGED = """() => {
 
 
 def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
-    reader: Reader, barriers_of: Barriers, tmp_path: Path
+    reader: Reader, barriers_of: Barriers
 ) -> None:
     with reader.page() as page:
         ask(page, LISTED)
@@ -496,15 +503,7 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
         assert second.locator("h1").inner_text() == SHORTER
         assert second.locator(".done").inner_text() == DONE
         assert second.locator("article table").count() == 1
-        found = list[Any]()
-        for width in (1500, 390):
-            page.set_viewport_size({"width": width, "height": 900})
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                page.screenshot(path=tmp_path / f"edited-{width}-{scheme}.png")
-                found += barriers_of(page)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert found == []
+        assert barriers_at(page, barriers_of, 1500, 390) == []
         page.locator('[data-changed="seen"]').nth(2).wait_for()
         assert page.locator('[data-changed="new"]').count() == 0
         page.locator("summary", has_text="2 versions of this report").click()
@@ -517,7 +516,7 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
 
 
 def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
-    reader: Reader, desk: WireDesk, tmp_path: Path
+    reader: Reader, desk: WireDesk
 ) -> None:
     expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -532,10 +531,6 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         source = page.locator("#source")
         page.locator(".source-card", has_text="Keeper").click()
         expect(source.get_by_role("button", name="Use it again")).to_have_count(0)
-        for width in (1500, 390):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.screenshot(path=tmp_path / f"source-{width}.png")
-        page.set_viewport_size({"width": 1500, "height": 900})
         source.get_by_role("button", name="Don’t use this source").click()
         second = page.locator(".exchange").nth(1)
         second.locator(".done", has_text="Taken out").wait_for()
@@ -544,7 +539,6 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         article.wait_for()
         assert FACTS["light"] in article.inner_text()
         assert FACTS["keeper"] not in article.inner_text()
-        page.screenshot(path=tmp_path / "excluded.png")
         # The earlier report still has it, and from there it is used again, without another version.
         open_source("2")
         source.get_by_role("button", name="Use it again").click()
@@ -678,32 +672,21 @@ def test_the_page_meets_the_accessibility_rules_at_any_width(
     reader: Reader, desk: WireDesk, barriers_of: Barriers
 ) -> None:
     widths = (1500, 1100, 390)
-
-    def barriers(*widths: int) -> list[Any]:
-        found = list[Any]()
-        for width in widths:
-            page.set_viewport_size({"width": width, "height": 900})
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                found += barriers_of(page)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-        return found
-
     with reader.page() as page:
         show_options(page)
-        assert barriers(*widths) == []
+        assert barriers_at(page, barriers_of, *widths) == []
         desk.holds.points.add(HELD)
         ask(page)
         page.locator(".task.done").first.wait_for()
-        assert barriers(*widths) == []
+        assert barriers_at(page, barriers_of, *widths) == []
         page.get_by_role("button", name="Stop").click()
         page.get_by_role("button", name="Continue").first.click()
         page.locator(".report button.cite").first.wait_for()
         page.locator(".checked summary").click()
-        assert barriers(*widths) == []
+        assert barriers_at(page, barriers_of, *widths) == []
         page.get_by_role("button", name="Sources").click()
         assert page.locator(".source-card").first.is_visible()
-        assert barriers(390) == []
+        assert barriers_at(page, barriers_of, 390) == []
 
 
 def test_without_a_model_reports_quote_documents_and_attached_files(

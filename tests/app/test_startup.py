@@ -37,6 +37,7 @@ _FOR_RESEARCH = {
     "langchain_openai",
     "langchain_community",
     "openai",
+    "aiohttp",
     "tavily",
     "ddgs",
     "lxml",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import httpx
+import pytest
 import uvicorn
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -28,6 +31,7 @@ from mcp.types import (
 )
 
 from kit.commands import COMMAND, SECONDS, Desk
+from kit.forked import Forked
 
 
 class Peer:
@@ -114,12 +118,20 @@ def text_of(result: CallToolResult) -> str:
 
 @asynccontextmanager
 async def over_streams(desk: Desk, *options: str, command: str = COMMAND) -> AsyncIterator[Peer]:
-    """A session with `deep-research mcp`, started as a client starts it."""
+    """A session with `deep-research mcp`, which is a fork; another command is started as a client
+    starts it."""
     server = StdioServerParameters(
         command=command, args=["mcp", *options], env=desk.environment, cwd=desk.folder
     )
-    with (desk.folder / "mcp.log").open("w", encoding="utf-8") as log:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        (desk.folder / "mcp.log").open("w", encoding="utf-8") as log,
+    ):
+        if command == COMMAND:
+            forks = SimpleNamespace(Popen=Forked, PIPE=subprocess.PIPE)
+            patch.setattr("asyncio.unix_events.subprocess", forks)
         async with stdio_client(server, log) as streams, ClientSession(*streams) as session:
+            patch.undo()
             await session.initialize()
             yield Peer(session)
 

@@ -214,15 +214,3 @@ def test_an_export_format_is_written_by_the_command_line_and_sent_by_a_server(
         assert sent.headers["Content-Type"] == "application/x-research-info-systems"
         assert re.search(r'filename="report-\w+\.ris"', sent.headers["Content-Disposition"])
         assert web.get("/research/offer").json()["formats"][-1] == {"name": "ris", "label": "RIS"}
-
-
-@pytest.mark.slow
-def test_an_export_format_is_in_the_menu_of_the_page(served: Served, chromium: Any) -> None:
-    page = chromium.new_page()
-    page.goto(f"{served.server.url}/#token={served.server.token}")
-    page.locator(".depths").wait_for()
-    page.goto(f"{served.server.url}/#/run/{served.path.rpartition('/')[2]}")
-    page.locator("summary", has_text="Download").click()
-    with page.expect_download() as loaded:
-        page.get_by_role("button", name="RIS", exact=True).click()
-    assert loaded.value.suggested_filename.endswith(".ris")

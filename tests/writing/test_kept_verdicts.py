@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.models import ScriptedChatModel, call, calls, units_shown
 from kit.reports import source_at
@@ -374,6 +374,8 @@ paragraphs = st.lists(
     unique=True,
 ).map(lambda chosen: tuple(STATEMENTS[number] for number in chosen))
 numbers = st.integers(0, 20)
+MOST_EXAMPLES = 30
+"""Each example is four checks of a report."""
 edits = st.one_of(
     st.tuples(st.just("delete"), numbers),
     st.tuples(st.just("insert"), numbers, paragraphs),
@@ -453,6 +455,7 @@ def premises_of(statement: Statement | None, stated: set[str]) -> set[str]:
     return premises
 
 
+@settings(max_examples=min(MOST_EXAMPLES, settings().max_examples))
 @given(
     st.sampled_from(["check", "repair"]),
     st.lists(paragraphs, max_size=6),

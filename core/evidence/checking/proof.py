@@ -291,7 +291,7 @@ def doubt_about(
     words (two studies) and numbers that the unit supposes need no evidence.
     """
     claim = unit.raw_words if unit.kind == "cell" else _NUMBERED.sub("", unit.text)
-    wide = f"{evidence} {around}"
+    wide = f"{evidence} {around}" if around else evidence
     measures = _measures_given(unit, claim, wide)
     given = _Evidence(evidence, around, measures, texts)
     looked_up = _look_up(unit, claim, given, results, _values(supposed))
@@ -299,7 +299,8 @@ def doubt_about(
         return _doubt_about_figures(looked_up.missing, results)
     if looked_up.in_words:
         return Doubt("words", _not_in_words(looked_up.in_words[0]))
-    if months_in(claim) - months_in(wide):
+    months = months_in(claim)
+    if months and months - months_in(wide):
         return Doubt("words", "its month is not in those words")
     if looked_up.is_calculated or (_is_prose(unit) and not looked_up.has_quantity):
         # A calculation may change the unit of measure; "daily operation" states no quantity.

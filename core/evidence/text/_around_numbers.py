@@ -289,6 +289,8 @@ def direction_of(plain: str, start: int, end: int) -> int:
 
 def _direction_unspaced(before: str, after: str) -> int:
     """Return the same for text in a script without spaces."""
+    if before.isascii() and after.isascii():
+        return 0
     for rises, falls in ((RISING, FALLING), (GAINS, LOSSES)):
         for near in (before, after):
             falling = any(is_unspaced(word) for word in falls.findall(near))

@@ -27,6 +27,8 @@ from ._number_tables import (
 )
 from .words import STOP_WORDS
 
+_BEGINNINGS = frozenset({*CARDINALS, *ONES, *DENOMINATORS, *HALVES})
+"""The words with which a number or fraction may begin."""
 _HUNDRED = 100
 _QUARTERS = 4
 _MOST_OF_WORDS = 2
@@ -72,7 +74,7 @@ def numbers_in_words(plain: str, taken: bytearray) -> Iterator[Number]:
             end = token.end()
     position = 0
     for index, word in enumerate(words):
-        if word.start < position:
+        if word.start < position or word.folded not in _BEGINNINGS:
             continue
         number = _number_at(plain, words, index)
         if number:

@@ -65,7 +65,7 @@ def fractions_in(text: str) -> list[Number]:
     Ordinals (third longest), periods (two quarters) and fractions of a unit of measure (half an
     hour, which is a number) are none.
     """
-    return [number for number in _all_in(text) if number.is_share]
+    return [number for number in _all_in(text, "") if number.is_share]
 
 
 def replace_numbers(text: str, replacement: Callable[[Number], str]) -> str:
@@ -108,7 +108,7 @@ def measures_alone_in(text: str) -> frozenset[str]:
         is_short = len(word) < _SHORTEST_MEASURE and word.isalpha()
         if not is_short and word not in AMBIGUOUS_MEASURES:
             measures.add(general_measure(name))
-    for number in _all_in(text):
+    for number in _all_in(text, ""):
         measures.discard(number.general_measure)
     return frozenset(measures)
 
@@ -116,7 +116,7 @@ def measures_alone_in(text: str) -> frozenset[str]:
 def scales_in(text: str) -> frozenset[float]:
     """Return the scales that a text names, with a number (12 million) or alone (in millions)."""
     plain = uniform_numbers(text)
-    scales = {number.scale for number in _all_in(text)}
+    scales = {number.scale for number in _all_in(text, "")}
     for word in PLAIN_WORD.finditer(plain):
         scale = entry_at(SCALES, plain, word.start())
         if not scale:
@@ -128,8 +128,10 @@ def scales_in(text: str) -> frozenset[float]:
     return frozenset(scales - {1.0})
 
 
+# The arguments as they are passed are the key: with a default for the second, a text would be read
+# once with it and once without.
 @lru_cache(maxsize=512)
-def _all_in(text: str, decimal: str = "") -> tuple[Number, ...]:
+def _all_in(text: str, decimal: str) -> tuple[Number, ...]:
     """Return the numbers in a text, with fractions of a whole, in order."""
     plain = uniform_numbers(text)
     numbers = [*numbers_in_digits(plain, decimal)]
@@ -153,7 +155,8 @@ def _all_in(text: str, decimal: str = "") -> tuple[Number, ...]:
     return tuple(described)
 
 
-def _named_measures(text: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=64)
+def _named_measures(text: str) -> tuple[tuple[str, str], ...]:
     """Return the words and signs for units of measure in a text, each with the unit's name."""
     plain = uniform_numbers(text)
     named = list[tuple[str, str]]()
@@ -167,7 +170,7 @@ def _named_measures(text: str) -> list[tuple[str, str]]:
             named.append((plain[token.start() : position].casefold(), entry[0]))
     if '"' in plain or not plain.isascii():
         # Inch signs, and units that no space separates from what follows.
-        for number in _all_in(text):
+        for number in _all_in(text, ""):
             if number.measure:
                 named.append((plain[number.start : number.end], number.measure))
-    return named
+    return tuple(named)

@@ -18,20 +18,19 @@ from deep_research_bench.wire.model_server import Cache
 
 STREAMS: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 WIRE = [sys.executable, "-m", "deep_research_bench", "wire"]
+INDEX = """
+import multiprocessing
+from deep_research_bench.index import main
+forks = multiprocessing.get_context("fork")
+multiprocessing.get_context = lambda _: forks
+main()
+"""
+"""A script that measures in forks, which have the imports of a process that has no threads yet."""
 
 
 @pytest.mark.slow
 def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "deep_research_bench",
-        "index",
-        "--documents",
-        "8",
-        "--queries",
-        "5",
-    ]
+    command = [sys.executable, "-c", INDEX, "--documents", "8", "--queries", "5"]
     result = run_forked(command, cwd=tmp_path, **STREAMS)
     assert result.returncode == 0, result.stderr
     for name in (
