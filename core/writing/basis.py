@@ -250,16 +250,17 @@ def _cited_line(fact: Fact, sources: Mapping[str, Source]) -> str:
 
 
 def _description(source: Source) -> str:
-    """Return a source's title, date, kind and status."""
+    """Return a source's title, publisher, date, kind and status."""
     words = [source.title[:_TITLE]]
     if source.kind == "web":
         words.append(urlsplit(source.key).hostname or "")
+        words.append(source.shown_publisher)
     kind = source.publisher_kind
     if kind == "own":
         words.append("the user's document")
     elif kind != "other":
         words.append(kind)
-    words.append(source.date)
+    words.append(f"{source.date_words} {source.date}".strip())
     if source.period:
         words.append(f"on {source.period}")
     if source.is_retracted:

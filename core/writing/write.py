@@ -174,7 +174,7 @@ class TextWriter:
         texts = await self._basis.texts(pages)
         shown = dict[int, Known]()
         for number, source in known.items():
-            shown[number] = Known(texts[source.key], f"{source.title} {source.date}")
+            shown[number] = Known(texts[source.key], source.about)
         text = await asyncio.to_thread(with_found_citations, text, shown)
         if cited_numbers(text, known):
             return text
