@@ -12,7 +12,9 @@ from lxml import etree
 
 from ..addresses import Unread, doi_in, join_address, parse_address
 from ._note_links import write_notes
-from ._page_facts import LinkedData, from_json, linked_data, meta_of, named, page_facts
+from ._page_data import PageData, from_json, page_data
+from ._page_date import page_date
+from ._page_publisher import origin_of, publisher_of
 from ._page_text import tree_text, write_links
 from ._raised import END, FORMULA, resolve_raised
 from ._tagged import CLOSED_TAG, NOT_XML, enclose, resolve_tags
@@ -269,17 +271,18 @@ def parse_html(
         notes = write_notes(root)
         write_links(root)
     resolve_tags(root)
-    linked = list(linked_data(root))
-    meta = meta_of(root)
+    page = page_data(root)
     title = _title(root)
-    facts = page_facts(root, linked, meta, title, address, today)
-    dois = map(doi_in, named(meta, _DOIS))
+    origin = origin_of(root, page)
+    publisher = publisher_of(root, page, address)
+    dated = page_date(root, page, title, address, today, is_thread=origin == "forum")
+    dois = map(doi_in, page.named(*_DOIS))
     doi = next(filter(None, dois), "")
     signs: tuple[Sign, ...] = ()
     if address:
         signs = signs_of(html, root)
     base = _base(root, address)
-    stated = _stated_text(root, linked)
+    stated = _stated_text(root, page)
     drop_unseen(root)
     links: tuple[PageLink, ...] = ()
     if address:
@@ -296,14 +299,14 @@ def parse_html(
     return Extract(
         title=title,
         text=text,
-        date=facts.date,
+        date=dated.date,
         is_cut=len(data) > _PAGE_BYTES,
         links=links,
         signs=signs,
-        date_kind=facts.date_kind,
-        is_update=facts.is_update,
-        origin=facts.origin,
-        publisher=facts.publisher,
+        date_kind=dated.kind,
+        is_update=dated.is_update,
+        origin=origin,
+        publisher=publisher,
         doi=doi,
     )
 
@@ -315,13 +318,13 @@ def _base(root: lxml.html.HtmlElement, address: str) -> str:
     return address
 
 
-def _stated_text(root: lxml.html.HtmlElement, linked: LinkedData) -> str:
+def _stated_text(root: lxml.html.HtmlElement, data: PageData) -> str:
     """Return the article as the page's JSON-LD or Next.js data contains it, for its scripts."""
     texts = dict[str, None]()
     for script in root.xpath("//script[@id='__NEXT_DATA__']/text()"):
         texts |= dict.fromkeys(_texts_in(from_json(str(script))))
     longest = ""
-    for node in linked:
+    for node in data.linked:
         body = _shown(str(node.get("articleBody") or ""))
         longest = max(longest, body, key=len)
     return max(longest, "\n\n".join(map(_shown, texts)), key=len)

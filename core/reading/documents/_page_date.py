@@ -1,51 +1,33 @@
-"""Finds what a web page states about itself: its publisher, the kind of publisher, and its date
-with the kind of date."""
+"""Finds the date of a web page: what a reader sees near the title, with the page's data to confirm
+it."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import lxml.html
 from lxml import etree
 
-from ...evidence.text.words import dates_in, without_accents
-from ._dating import DAY, Label, PageDate, calls_other, page_dates
+from ...evidence.text.words import dates_in
+from ._dating import DAY, Label, PageDate, StatedDate, calls_other, page_dates
+from ._page_data import PageData, day_of, one_line, title_parts
 
-if TYPE_CHECKING:
-    from ...records.sources import DateKind, Origin
-
-_PUBLISHED = (
-    "article:published.time", "article:published", "citation.publication.date", "citation.date",
-    "citation.online.date", "datepublished", "dc.date.issued", "dcterms.issued", "sailthru.date",
-    "parsely-pub-date", "publish-date", "pubdate", "date", "dc.date", "dcterms.date",
-    "dcterms.created",
+_PUBLISHED = ("article:published.time", "article:published")
+_ISSUED = (
+    "citation.publication.date", "citation.date", "citation.online.date", "datepublished",
+    "dc.date.issued", "dcterms.issued", "sailthru.date", "parsely-pub-date", "publish-date",
 )  # fmt: skip
+_DATED = ("date", "dc.date", "dcterms.date", "dcterms.created", "pubdate")
 _CHANGED = (
     "article:modified.time", "og:updated.time", "datemodified", "dcterms.modified",
     "dc.date.modified", "last-modified",
 )  # fmt: skip
 """Names of meta fields, most reliable first."""
-_PUBLISHERS = ("citation.publisher", "dc.publisher", "dcterms.publisher", "og:site.name")
-_NAME_CHARACTERS = 80
-"""Maximum length of a publisher's name."""
-_TYPES: dict[str, Origin] = {
-    "scholarlyarticle": "scholarly",
-    "newsarticle": "news",
-    "newsmediaorganization": "news",
-    "discussionforumposting": "forum",
-    "qapage": "forum",
-    "government": "official",
-    "corporation": "company",
-    "product": "company",
-}
-"""Kinds of publisher by schema.org and Open Graph type."""
 _ARTICLE = re.compile(
     r"article|posting|report|question|dataset|recipe|howto|qapage|book|thesis", re.IGNORECASE
 )
@@ -57,9 +39,6 @@ _NO_TEXT = re.compile(
 _LIVING_YEARS = 2
 """A page that was changed more than this many years after its publication, as an encyclopedia is,
 gets the date of the change."""
-_PARTS = re.compile(r"\s+[|•·:»«–—-]+\s+|\s*[|»«]\s*|:\s+")
-"""What separates the name of a site from the title of a page."""
-_STATED = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?![\d/.-])")
 _IN_ADDRESS = re.compile(r"/((?:19|20)\d\d)[/-](\d\d?)[/-](\d\d?)(?=[/-]|$)")
 _INLINE = frozenset(
     [
@@ -111,8 +90,6 @@ _LINE = 300
 """Maximum number of characters of a line that are read."""
 _LABEL = 40
 """Maximum length of a line that only says what the date in the next line is."""
-_MOST_LABELLED = 2
-"""Maximum number of different labelled days in the content that can be those of the page."""
 _MOST_PLAIN = 2
 """Maximum number of different days near the title if none has a label."""
 _ORDER_CHARACTERS = 4000
@@ -126,22 +103,6 @@ _LEAST_WORDS = 2
 """Minimum number of words of such a title."""
 _MOST_EXAMINED = 3000
 """Maximum number of elements in which the title is sought."""
-LinkedData = list[dict[str, Any]]
-Meta = dict[str, list[str]]
-
-
-class PageFacts(NamedTuple):
-    """What a web page states about itself; each fact may be missing."""
-
-    date: str = ""
-    """ISO date, perhaps without day or month."""
-    date_kind: DateKind = ""
-    is_update: bool = False
-    """Whether the date is that of an update."""
-    origin: Origin = "other"
-    """Kind of its publisher."""
-    publisher: str = ""
-    """Name of its publisher."""
 
 
 class _Line(NamedTuple):
@@ -168,13 +129,15 @@ class _Stated(NamedTuple):
 
     published: list[str]
     changed: list[str]
+    dated: list[str]
+    """Dates of which the page does not say what they are."""
     of_page: list[str]
     """When the page around the text was made or changed."""
 
     @property
     def all(self) -> list[str]:
         """All of them."""
-        return [*self.published, *self.changed, *self.of_page]
+        return [*self.published, *self.dated, *self.changed, *self.of_page]
 
 
 class _Visible(NamedTuple):
@@ -188,29 +151,31 @@ class _Visible(NamedTuple):
     """Labelled ones in the footer."""
 
 
-def page_facts(
+def page_date(
     root: lxml.html.HtmlElement,
-    linked: LinkedData,
-    meta: Meta,
+    data: PageData,
     title: str,
     address: str,
     today: str,
-) -> PageFacts:
-    """Return what a page states about itself. Dates after `today` (ISO) do not count."""
+    *,
+    is_thread: bool,
+) -> StatedDate:
+    """Return the date of a page with its kind; empty if what it states is not sure.
+
+    Dates after `today` (ISO) do not count. `is_thread`: the page shows posts and replies, and has
+    the date of the first.
+    """
     today = today or "9999"
-    origin = _origin(root, linked, meta)
-    stated = _stated(root, linked, meta, address, today)
+    stated = _stated(root, data, address, today)
     visible = _visible(_lines(root, title), stated, _day_comes_first(root, address), today)
-    if origin == "forum":
+    if is_thread:
         # Threads are changed with each reply.
         stated = stated._replace(changed=[])
         visible = _of_thread(visible, stated)
-    is_text = _is_text(linked, meta, address)
-    dated = _date(visible, stated, is_text=is_text, is_own=not address)
-    return dated._replace(origin=origin, publisher=_publisher(root, linked, meta, address))
+    return _date(visible, stated, is_text=_is_text(data, address), is_own=not address)
 
 
-def _date(visible: _Visible, stated: _Stated, *, is_text: bool, is_own: bool) -> PageFacts:
+def _date(visible: _Visible, stated: _Stated, *, is_text: bool, is_own: bool) -> StatedDate:
     """Return the date of a page with its kind; empty if what it states is not sure.
 
     What a reader sees decides, with the page's data to confirm it. Data that nobody sees count if
@@ -223,37 +188,39 @@ def _date(visible: _Visible, stated: _Stated, *, is_text: bool, is_own: bool) ->
     updated = _labelled(visible, "update")
     as_of = _labelled(visible, "as_of")
     plain = [seen.day for seen in visible.near if seen.label in ("", "document")]
-    confirmed = [day for day in plain if _is_at(day, stated.published)]
+    confirmed = [day for day in plain if _is_at(day, [*stated.published, *stated.dated])]
     changed = [day for day in plain if _is_at(day, stated.changed)]
     first = [*published, *confirmed][:1]
     if first and updated and _is_living(first[0], max(updated)):
-        return PageFacts(max(updated), "publication", is_update=True)
+        return StatedDate(max(updated), "publication", is_update=True)
     if first:
-        return PageFacts(first[0], "publication")
+        return StatedDate(first[0], "publication")
     if updated:
         for day in stated.published:
             if _is_at(day, [max(updated)]):
-                return PageFacts(day, "publication")
-        return PageFacts(max(updated), "publication", is_update=True)
+                return StatedDate(day, "publication")
+        return StatedDate(max(updated), "publication", is_update=True)
     if as_of:
-        return PageFacts(as_of[0], "as_of")
+        return StatedDate(as_of[0], "as_of")
     if changed and stated.published:
-        return PageFacts(changed[0], "publication", is_update=True)
+        return StatedDate(changed[0], "publication", is_update=True)
     if stated.published and is_text:
         if stated.changed and _is_living(stated.published[0], stated.changed[0]):
-            return PageFacts(stated.changed[0], "publication", is_update=True)
-        return PageFacts(stated.published[0], "publication")
+            return StatedDate(stated.changed[0], "publication", is_update=True)
+        return StatedDate(_most_exact(stated.published), "publication")
     if changed:
-        return PageFacts(changed[0], "document")
+        return StatedDate(changed[0], "document")
     alone = _only_plain(visible)
     if alone and is_text:
-        return PageFacts(alone, "document")
+        return StatedDate(alone, "document")
+    if stated.dated and is_text:
+        return StatedDate(_most_exact(stated.dated), "publication")
     if stated.changed and is_own:
-        return PageFacts(stated.changed[0], "publication", is_update=True)
+        return StatedDate(stated.changed[0], "publication", is_update=True)
     if len({seen.day for seen in visible.footer}) == 1:
         last = visible.footer[0]
-        return PageFacts(last.day, "publication", is_update=last.label == "update")
-    return PageFacts()
+        return StatedDate(last.day, "publication", is_update=last.label == "update")
+    return StatedDate("", "")
 
 
 def _labelled(visible: _Visible, label: Label) -> list[str]:
@@ -279,6 +246,14 @@ def _of_thread(visible: _Visible, stated: _Stated) -> _Visible:
     return _Visible([seen._replace(label="") for seen in near], [], [])
 
 
+def _most_exact(days: Sequence[str]) -> str:
+    """Return the first of these dates, or a day of the same month or year if that lacks one."""
+    for day in days:
+        if len(day) == DAY and day.startswith(days[0]):
+            return day
+    return days[0]
+
+
 def _is_living(published: str, changed: str) -> bool:
     """Whether a page was changed so long after its publication that the change is its date."""
     return int(changed[:4]) - int(published[:4]) > _LIVING_YEARS
@@ -293,16 +268,16 @@ def _is_at(day: str, days: Iterable[str]) -> bool:
     return False
 
 
-def _is_text(linked: LinkedData, meta: Meta, address: str) -> bool:
+def _is_text(data: PageData, address: str) -> bool:
     """Whether a page is a text of its own, such as an article: not a site's front page, and not a
     product or list."""
     path = urlsplit(address).path.strip("/")
     if address and (not path or re.fullmatch(r"(?:index|home)\.\w+|[a-z]{2}", path)):
         return False
-    types = str(_values(linked, "@type"))
+    types = str(data.values("@type"))
     if _ARTICLE.search(types):
         return True
-    return not _NO_TEXT.search(f"{types} {named(meta, ('og:type',))}")
+    return not _NO_TEXT.search(f"{types} {data.named('og:type')}")
 
 
 def _visible(
@@ -319,7 +294,7 @@ def _visible(
             # It may name the day of an event.
             continue
         zone = line.zone
-        if zone == "apart" and at is not None and at < index <= at + _CLOSE_BELOW:
+        if at is not None and at < index <= at + _CLOSE_BELOW:
             # Between the title and the text there is little that belongs to other pages.
             zone = "main"
         distance = _distance(lines, at, index)
@@ -334,14 +309,15 @@ def _visible(
                 continue
             elif zone == "footer":
                 footer.append(seen)
-            elif zone == "main" and (_is_at(day, stated.all) or not stated.all):
+            elif zone == "main":
                 labelled.append(seen)
     # A date below the title rather belongs to it than one above.
     near.sort(key=lambda seen: seen.distance if seen.distance > 0 else _BELOW - seen.distance)
-    if len({seen.day for seen in labelled}) > _MOST_LABELLED:
-        # They belong to the parts of a list.
-        labelled = []
-    return _Visible(near, labelled, footer)
+    # Others may belong to the parts of a list.
+    sure = [seen for seen in labelled if _is_at(seen.day, stated.all)]
+    if not stated.all and not near and len({seen.day for seen in labelled}) == 1:
+        sure = labelled
+    return _Visible(near, sure, footer)
 
 
 def _distance(lines: Sequence[_Line], at: int | None, index: int) -> int:
@@ -432,7 +408,7 @@ class _Reader:
         if element is self._heading:
             self._is_title = True
         if element.tag == "time" and not self._stamp:
-            stamp = _day(element.get("datetime"))
+            stamp = day_of(element.get("datetime"))
             if len(stamp) == DAY:
                 self._stamp = stamp
         self._words.append(element.text or "")
@@ -449,7 +425,7 @@ class _Reader:
 
     def end_line(self) -> None:
         """Add the line read so far."""
-        text = _line("".join(self._words))
+        text = one_line("".join(self._words))
         self._words.clear()
         if not text:
             return
@@ -489,7 +465,7 @@ def _is_apart(element: lxml.html.HtmlElement) -> bool:
 def _heading(root: lxml.html.HtmlElement, title: str) -> lxml.html.HtmlElement | None:
     """Return the element that shows a page's title: a heading, or else any other; None if there
     is none."""
-    parts = _PARTS.split(_line(root.findtext(".//title") or ""))
+    parts = title_parts(root)
     wanted = [{*_words(words)} for words in (title, " ".join(parts), *parts)]
     for tags in (("h1",), ("h2", "h3"), ("p", "div", "td", "strong", "b", "span")):
         best = None
@@ -521,20 +497,18 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-def _stated(
-    root: lxml.html.HtmlElement, linked: LinkedData, meta: Meta, address: str, today: str
-) -> _Stated:
+def _stated(root: lxml.html.HtmlElement, data: PageData, address: str, today: str) -> _Stated:
     """Return the dates in the page's head, data and address."""
-    published: list[object] = [*named(meta, _PUBLISHED[:2])]
+    published: list[object] = [*data.named(*_PUBLISHED)]
     changed = list[object]()
     of_page = list[object]()
-    for node in linked:
+    for node in data.linked:
         if "@type" not in node or _ARTICLE.search(str(node["@type"])):
             published += [node.get("datePublished"), node.get("dateCreated")]
             changed.append(node.get("dateModified"))
         else:
             of_page += [node.get("datePublished"), node.get("dateModified")]
-    published += named(meta, _PUBLISHED[2:])
+    published += data.named(*_ISSUED)
     for name in ("datePublished", "dateCreated"):
         # Further ones are those of comments.
         for element in root.xpath(f"//*[@itemprop='{name}']")[:1]:
@@ -543,169 +517,26 @@ def _stated(
     match = _IN_ADDRESS.search(urlsplit(address).path)
     if match:
         published.append("-".join(match.groups()))
-    changed += named(meta, _CHANGED)
+    changed += data.named(*_CHANGED)
     for element in root.xpath("//*[@itemprop='dateModified']")[:1]:
         changed.append(element.get("datetime") or element.get("content"))
-    return _Stated(_days(published, today), _days(changed, today), _days(of_page, today))
+    return _Stated(
+        _days(published, today),
+        _days(changed, today),
+        _days(data.named(*_DATED), today),
+        _days(of_page, today),
+    )
 
 
 def _days(values: Iterable[object], today: str) -> list[str]:
     """Return the dates in these values that can be those of a web page, until today."""
     days = list[str]()
     for value in values:
-        day = _day(value)
+        day = day_of(value)
         if not day and value:
             written = next(dates_in(str(value)[:_LABEL]), None)
-            day = written.iso if written else ""
+            # A year alone is all that is understood of a strange form.
+            day = written.iso if written and len(written.iso) > len("2024") else ""
         if _EARLIEST < day <= today:
             days.append(day)
     return days
-
-
-def _publisher(root: lxml.html.HtmlElement, linked: LinkedData, meta: Meta, address: str) -> str:
-    """Return the name of a page's publisher, as stated; empty if it states none.
-
-    A name without any sign that it belongs to the site's address or data is not one.
-    """
-    stated = named(meta, _PUBLISHERS)
-    names = dict[object, str]()
-    for node in linked:
-        if node.get("@id") and node.get("name"):
-            names[node["@id"]] = str(node["name"])
-    of_site = list[str]()
-    for node in linked:
-        for publisher in _listed_nodes(node.get("publisher")):
-            name = publisher.get("name") or names.get(publisher.get("@id"), "")
-            stated.append(_text(name))
-        if re.search(r"organization|website|corporation", str(node.get("@type")), re.IGNORECASE):
-            of_site.append(_text(node.get("name")))
-    stated += [*of_site, *named(meta, ("application-name", "apple-mobile-web-app-title"))]
-    for name in stated:
-        name = _short_name(_line(name), address)
-        if name:
-            return name[:_NAME_CHARACTERS]
-    return _name_in_title(_line(root.findtext(".//title") or ""), address)
-
-
-def _short_name(name: str, address: str) -> str:
-    """Return a site's name without its slogan: the part that its address repeats, if any."""
-    if not any(map(str.isalpha, name)):
-        return ""
-    for part in _PARTS.split(name):
-        if _is_in_host(part, address):
-            return part
-    return name
-
-
-def _name_in_title(title: str, address: str) -> str:
-    """Return the site's name at the end or beginning of a title; empty if the address lacks it."""
-    parts = _PARTS.split(title)
-    if len(parts) < 2:
-        return ""
-    for part in (parts[-1], parts[0]):
-        if _is_in_host(part, address):
-            return part[:_NAME_CHARACTERS]
-    return ""
-
-
-def _is_in_host(name: str, address: str) -> bool:
-    """Whether the letters of a name, or its initials, are a part of the host."""
-    labels = (urlsplit(address).hostname or "").removeprefix("www.").split(".")
-    host = re.sub(r"[^a-z0-9]", "", "".join(labels))
-    words = re.findall(r"[a-z0-9]+", without_accents(name).lower())
-    letters = "".join(words)
-    if len(letters) >= 3 and (letters in host or letters.removeprefix("the") in host):
-        return True
-    initials = "".join(word[0] for word in words)
-    return len(initials) >= 3 and initials in labels
-
-
-def _origin(root: lxml.html.HtmlElement, linked: LinkedData, meta: Meta) -> Origin:
-    """Return the kind of a page's publisher."""
-    if any(name.startswith("citation.") for name in meta):
-        return "scholarly"
-    types = [*_values(linked, "@type"), *named(meta, ("og:type",))]
-    types += root.xpath("//html/@itemtype | //body/@itemtype | //article/@itemtype")
-    types += root.xpath("//@itemtype[contains(., 'DiscussionForumPosting')]")[:1]
-    stated = str(types).lower()
-    for name, origin in _TYPES.items():
-        if name in stated:
-            return origin
-    return "other"
-
-
-def meta_of(root: lxml.html.HtmlElement) -> Meta:
-    """Return the values of a page's meta fields, by their names."""
-    meta = defaultdict[str, list[str]](list)
-    for element in root.iter("meta"):
-        value = element.get("content", "")
-        for attribute in ("name", "property", "itemprop"):
-            name = element.get(attribute)
-            if name:
-                meta[name.lower().replace("_", ".")].append(value)
-    return meta
-
-
-def named(meta: Meta, names: Iterable[str]) -> list[str]:
-    """Return the values of these meta fields."""
-    values = list[str]()
-    for name in names:
-        values += meta.get(name, ())
-    return values
-
-
-def _values(linked: LinkedData, name: str) -> list[Any]:
-    return [node.get(name) for node in linked]
-
-
-def linked_data(root: lxml.html.HtmlElement) -> Iterator[dict[str, Any]]:
-    """Yield the top-level JSON-LD nodes of a page, which describe the whole page."""
-    for script in root.xpath("//script[contains(@type, 'ld+json')]/text()"):
-        value = from_json(str(script))
-        top = _listed_nodes(value)
-        for node in top:
-            yield node
-            yield from _listed_nodes(node.get("@graph"))
-            yield from _listed_nodes(node.get("mainEntity"))
-
-
-def _listed_nodes(value: object) -> list[dict[str, Any]]:
-    """Return the nodes in a value of JSON-LD, which is one node or a list."""
-    values = value if isinstance(value, list) else [value]
-    return [node for node in values if isinstance(node, dict)]
-
-
-def from_json(script: str) -> Any:
-    """Return the value in a script; None if it is not JSON."""
-    try:
-        return json.loads(script, strict=False)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _day(stated: object) -> str:
-    """Return the date at the start of a field in ISO 8601 (day, month or year).
-
-    Empty if there is none.
-    """
-    match = _STATED.match(str(stated or "").strip())
-    if not match:
-        return ""
-    year, month, day = (int(part or 0) for part in match.groups())
-    try:
-        date(year, month or 1, day or 1)
-    except ValueError:
-        return ""
-    iso = f"{year:04}"
-    for part in (month, day):
-        if part:
-            iso += f"-{part:02}"
-    return iso
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
