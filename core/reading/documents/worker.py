@@ -111,7 +111,9 @@ def parse(
     is_cut = extract.is_cut or len(text) > TEXT_CHARACTERS
     extract = extract._replace(title=title, text=text[:TEXT_CHARACTERS].rstrip(), is_cut=is_cut)
     if address:
-        return _page(extract, name, address, today)
+        if kind != "html" and not extract.date:
+            extract = _with_stated_day(extract, today)
+        return _page(extract, name, address)
     return _document(extract, name, kind, today)
 
 
@@ -157,13 +159,11 @@ def _document(extract: Extract, name: str, kind: DocumentKind, today: str) -> Ex
     return extract._replace(title=title, changed="", **stated._asdict(), **standing._asdict())
 
 
-def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
+def _page(extract: Extract, name: str, address: str) -> Extract:
     """Complete the title, date, period and links of a web page."""
     from ._parse_html import ordered_links
 
     title = " ".join(clean_text(extract.title).split())[:PARSED_TITLE_CHARACTERS]
-    if not extract.date:
-        extract = _with_stated_day(extract, today)
     date_kind = extract.date_kind
     if extract.date and not date_kind:
         date_kind = "document"
