@@ -290,15 +290,16 @@ def _visible(
     at = next((index for index, line in enumerate(lines) if line.is_title), None)
     text = " ".join(line.text for line in lines)[:_ORDER_CHARACTERS]
     for index, line in enumerate(lines):
-        if line.is_title and not line.stamp:
-            # It may name the day of an event.
+        dates = _dates_of(lines, index, text)
+        # A title may name the day of an event.
+        if not dates or (line.is_title and not line.stamp):
             continue
         zone = line.zone
         if at is not None and at < index <= at + _CLOSE_BELOW:
             # Between the title and the text there is little that belongs to other pages.
             zone = "main"
         distance = _distance(lines, at, index)
-        for dated in _dates_of(lines, index, text):
+        for dated in dates:
             day = _sure_day(dated.readings, stated, is_day_first)
             if not _EARLIEST < day <= today:
                 continue
@@ -328,13 +329,15 @@ def _distance(lines: Sequence[_Line], at: int | None, index: int) -> int:
     between = lines[first:last]
     if last - first >= _FAR or sum(len(line.text) for line in between) > _CHARACTERS:
         return _FAR
-    distance = sum(line.zone == "main" for line in between)
+    distance = len([line for line in between if line.zone == "main"])
     return max(1, distance) if index > at else -distance
 
 
 def _dates_of(lines: Sequence[_Line], index: int, text: str) -> list[PageDate]:
     """Return the days in a line; their label may be the line before."""
     line = lines[index]
+    if not line.stamp and not re.search(r"\d", line.text[:_LINE]):
+        return []
     found = page_dates(line.text[:_LINE], text)
     if found and not found[0].label:
         before = _words_before(lines, index)
