@@ -439,7 +439,7 @@ def _only(found: Mapping[str, Source | str]) -> Source | str:
 
 def _known(reading: SourceReading) -> Known:
     """Return what a source says, for looking up numbers and quotations in it."""
-    return Known(reading.texts, f"{reading.source.title} {reading.source.date}")
+    return Known(reading.texts, reading.source.about)
 
 
 def _outcome(

@@ -278,6 +278,11 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
 
 def _source_data(source: Source) -> dict[str, Any]:
     fields = source.model_dump(include={"title", "location", "content_hash", "date", "extent"})
+    if source.shown_publisher:
+        fields["publisher"] = source.shown_publisher
+    fields["publisher_kind"] = source.publisher_kind
+    if source.date_words:
+        fields["date_kind"] = source.date_words
     if source.engines:
         fields["engines"] = list(source.engines)
     if source.kind == "document" and source.location.startswith("file:"):

@@ -34,6 +34,7 @@ def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[di
         entry = {
             "document": numbers.get(source.key),
             "title": source.title,
+            "publisher": source.shown_publisher,
             "date": source.date,
             "period": source.period,
             "is_draft": source.is_draft,

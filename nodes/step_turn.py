@@ -229,7 +229,7 @@ class StepWork:
         texts = await source_texts(sources, state.keys, self._turn.pages)
         known = dict[int, tuple[str, Known]]()
         for number, key in enumerate(state.keys, 1):
-            about = f"{sources[key].title} {sources[key].date}"
+            about = sources[key].about
             known[number] = key, Known(texts[key], about)
         request = f"{state.task.question}\n{state.task.step.task}"
         return Calculator(known, request, self._calculations)

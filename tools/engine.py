@@ -278,7 +278,6 @@ def hit_of(found: Found, key: str, now: str, engines: Iterable[str] = (), lister
         address=found.address,
         kind="web",
         date=found.date,
-        date_kind="publication" if found.date else "",
         is_retracted=found.is_retracted,
         has_concern=found.has_concern,
         listed_by=lister,

@@ -54,7 +54,12 @@ class Result(TypedDict):
     document: int
     title: str
     address: str
+    publisher: NotRequired[str]
+    publisher_kind: NotRequired[str]
+    """Such as official, company or news; not for documents of the user."""
     date: NotRequired[str]
+    date_kind: NotRequired[str]
+    """Whether the date is that of the publication or of an update."""
     period: NotRequired[str]
     """Period that the text reports on and that its figures refer to."""
     superseded_by: NotRequired[str]
@@ -139,12 +144,16 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
                 links.append(ResultLink(words=words, address=address))
             else:
                 links.append(ResultLink(address=address))
+    kind = source.publisher_kind
     # Fields that the model needs to judge a text precede it.
     fields = {
         "document": numbers[source.key],
         "title": source.title,
         "address": source.address,
+        "publisher": source.shown_publisher,
+        "publisher_kind": "" if kind in ("own", "other") else kind,
         "date": source.date,
+        "date_kind": source.date_words if source.kind == "web" else "",
         "period": source.period,
         "superseded_by": source.superseded_by,
         "is_draft": source.is_draft,

@@ -44,6 +44,7 @@ def bibtex(sources: Iterable[Source]) -> str:
     entries = list[str]()
     for source in sources:
         fields = {"title": f"{{{source.shown_title.translate(_LATEX)}}}"}
+        fields["publisher"] = source.shown_publisher.translate(_LATEX)
         if date := _DATE.match(source.date):
             fields["year"] = date[1]
             fields["date"] = date[0]
@@ -65,6 +66,7 @@ def csl_json(sources: Iterable[Source]) -> str:
             "id": reference_id(source),
             "type": "document" if source.kind == "document" else "webpage",
             "title": source.shown_title,
+            "publisher": source.shown_publisher,
             "URL": _link(source),
             "issued": _date_parts(source.date),
             "accessed": _date_parts(source.read_at),

@@ -468,9 +468,9 @@ def _sources(state: ResearchState) -> list[dict[str, Any]]:
     words = labels(state.run.language_code)
     cards = list[dict[str, Any]]()
     for source in state.report.cited(state.sources):
-        facts = [source.shown_time, words.remark(source)]
+        facts = [words.time_of(source), words.remark(source)]
         if source.kind == "web":
-            facts.insert(0, words.origin(source))
+            facts = [source.shown_publisher, words.origin(source), *facts]
         cards.append(
             {
                 "number": source.number,

@@ -22,8 +22,9 @@ Extent = Literal["whole", "part", "excerpt", "not opened"]
 because it was never opened or because opening it failed."""
 
 DateKind = Literal["", "document", "publication", "as_of", "in_force", "file_name", "changed"]
-"""What a date refers to: the document, its publication, the state that it describes, its entry into
-force, its file name, or its last change. Empty if there is no date."""
+"""What a date refers to: the document, its publication or a stated update, the state that it
+describes, its entry into force, its file name, or the last change of the file. Empty if there is no
+date, or if a search engine gave it."""
 
 Origin = Literal["own", "official", "company", "news", "scholarly", "forum", "other"]
 """The kind of a source's publisher; `own` for the user's documents."""
@@ -145,6 +146,8 @@ class Source(Record):
     """Date that the source states (ISO 8601); empty if it states none."""
     date_kind: DateKind = ""
     """Kind of `date`; empty if unknown."""
+    is_update: bool = False
+    """Whether the source calls `date` the date of an update."""
     period: str = ""
     """Reporting period: 2025, 2025-Q1, 2025-H1, 2025-05, 2025/2026 or 2025-07/2026-06; empty if
     there is none."""
@@ -186,7 +189,7 @@ class Source(Record):
     origin: Origin = "other"
     """Kind of its publisher, as the page states; see `publisher_kind`."""
     publisher: str = ""
-    """Publisher that a user's document states; may be empty."""
+    """Name of the publisher, as the source states it; may be empty."""
     number: int = 0
     """Number in this thread, from 1; 0 until a finding cites it."""
 
@@ -274,6 +277,32 @@ class Source(Record):
         return f"{self.date} ({self.period})"
 
     @property
+    def date_words(self) -> Literal["", "published", "updated", "as of"]:
+        """What its date is the date of; empty for other kinds, and if that is unknown."""
+        if self.date and self.is_update:
+            return "updated"
+        words: dict[str, Literal["", "published", "as of"]] = {
+            "publication": "published",
+            "as_of": "as of",
+        }
+        return words.get(self.date_kind, "") if self.date else ""
+
+    @property
+    def shown_publisher(self) -> str:
+        """The publisher that a web page states, in one line, not escaped.
+
+        It is empty if there is none, or if it is the same as the host.
+        """
+        publisher = in_one_line(self.publisher)
+        is_host = publisher.casefold() == self.short_location.casefold()
+        return "" if self.kind == "document" or is_host else publisher
+
+    @property
+    def about(self) -> str:
+        """Its title, date and publisher, which a statement may rest on."""
+        return f"{self.title} {self.date} {self.shown_publisher}".removesuffix(" ")
+
+    @property
     def notes(self) -> list[str]:
         """For the reader: that it was retracted, is doubted, or was read in a copy."""
         notes = list[str]()
@@ -295,8 +324,8 @@ class Source(Record):
         """Return two states of the source as one: a read text wins over an excerpt, a text read
         later over one read earlier.
 
-        A source keeps its number, the latest date that it was given, all its excerpts and engines,
-        and what a register lists about it.
+        A source keeps its number, the latest date that it states or else was given, all its
+        excerpts and engines, and what a register lists about it.
         """
         return _merged(self, other)
 
@@ -305,13 +334,17 @@ def _merged(first: Source, second: Source) -> Source:
     """Return two states of a source as one."""
     pair = (first, second)
     best = max(pair, key=_precedence)
-    date, kind = max((source.date, source.date_kind) for source in pair)
+    # A date that a page states is better than that of a search engine, which has no kind.
+    _, date, kind, is_update = max(
+        (bool(source.date_kind), source.date, source.date_kind, source.is_update) for source in pair
+    )
     numbers = [source.number for source in pair if source.number]
     fields: dict[str, object] = {
         "number": min(numbers, default=0),
         "failure": "" if best.content_hash else max(first.failure, second.failure),
         "date": date,
         "date_kind": kind,
+        "is_update": is_update,
         "excerpts": tuple(sorted({*first.excerpts, *second.excerpts})),
         "engines": tuple(sorted({*first.engines, *second.engines})),
         # Few engines and pages say so.

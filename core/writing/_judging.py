@@ -255,6 +255,8 @@ class Evidence:
                 continue
             source = self.sources[key]
             entry: dict[str, Any] = {"source": number, "title": source.title}
+            if source.shown_publisher:
+                entry["publisher"] = source.shown_publisher
             if source.date:
                 entry["date"] = source.date
             if source.extent in _READ_IN_PART:
@@ -359,7 +361,7 @@ class Evidence:
         for key in keys:
             if key in self._texts and key in self.sources:
                 source = self.sources[key]
-                known[key] = Known(self._texts[key], f"{source.title} {source.date}")
+                known[key] = Known(self._texts[key], source.about)
         return known
 
 

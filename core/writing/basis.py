@@ -190,7 +190,7 @@ class ReportBasis:
         sources = dict[int, tuple[str, Known]]()
         texts = await self.texts(pages)
         for number, source in by_number(self.state.sources.values()).items():
-            about = f"{source.title} {source.date}"
+            about = source.about
             sources[number] = source.key, Known(texts[source.key], about)
         requested = "\n".join(Conversation(self.state.messages).texts_of_user)
         return Calculator(sources, requested, self.state.calculations.values())
@@ -324,16 +324,17 @@ def _with_inputs(calculation: Calculation, numbers: Mapping[str, int]) -> str:
 
 
 def _description(source: Source) -> str:
-    """Return a source's title, date, kind and status."""
+    """Return a source's title, publisher, date, kind and status."""
     words = [source.title[:_TITLE]]
     if source.kind == "web":
         words.append(urlsplit(source.key).hostname or "")
+        words.append(source.shown_publisher)
     kind = source.publisher_kind
     if kind == "own":
         words.append("the user's document")
     elif kind != "other":
         words.append(kind)
-    words.append(source.date)
+    words.append(f"{source.date_words} {source.date}".strip())
     if source.period:
         words.append(f"on {source.period}")
     if source.is_retracted:

@@ -182,7 +182,7 @@ class TextWriter:
         texts = await self._basis.texts(pages)
         shown = dict[int, Known]()
         for number, source in known.items():
-            shown[number] = Known(texts[source.key], f"{source.title} {source.date}")
+            shown[number] = Known(texts[source.key], source.about)
         text = await asyncio.to_thread(ShownSources(shown).with_found_citations, text)
         if cited_numbers(text, known):
             return text

@@ -245,6 +245,7 @@ def test_each_source_is_an_entry_of_bibtex() -> None:
     assert register == {
         "key": reference_id(SOURCES[0]),
         "title": "{Skerry Light – Register}",
+        "publisher": "Board of *Lights*",
         "year": "2021",
         "date": "2021-05-04",
         "url": "https://lights.example/skerry",
@@ -262,6 +263,7 @@ def test_each_source_is_an_item_of_csl_json() -> None:
         "id": reference_id(SOURCES[0]),
         "type": "webpage",
         "title": "Skerry Light – Register",
+        "publisher": "Board of *Lights*",
         "URL": "https://lights.example/skerry",
         "issued": {"date-parts": [[2021, 5, 4]]},
         "accessed": {"date-parts": [[2026, 3, 4]]},

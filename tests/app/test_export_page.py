@@ -169,7 +169,8 @@ def test_the_page_lists_sources_contradictions_gaps_and_unread_sources() -> None
     page = tree(finished())
     first, second, third = at(page, "//ol[@class='sources']/li")
     assert first.startswith(
-        "1 Skerry Light – Register lights.example · 2021-05-04 · read on 2026-03-04"
+        "1 Skerry Light – Register lights.example · Board of *Lights*"
+        " · published 2021-05-04 · read on 2026-03-04"
     )
     assert "the keeper.md" in second and third.startswith(
         "3 Lighthouses of the coast coast.example"

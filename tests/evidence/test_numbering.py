@@ -183,6 +183,14 @@ def test_a_read_text_wins_over_an_excerpt_and_a_number_stays() -> None:
     assert merged(merge_sources, updates([source_at("a", number=3), excerpt])) == {"a": excerpt}
 
 
+def test_a_date_that_a_page_states_wins_over_a_later_one_of_an_engine() -> None:
+    found = source_at("a", date="2026-01-02")
+    read = source_at("a", date="2019-05-06", date_kind="publication", content_hash="h")
+    for parts in ([found, read], [read, found]):
+        source = merged(merge_sources, updates(parts))["a"]
+        assert (source.date, source.date_words) == ("2019-05-06", "published")
+
+
 @given(findings_of_one_id, st.randoms())
 def test_a_finding_with_numbers_stays_whatever_the_order(
     states: list[str | None], chance: random.Random

@@ -129,15 +129,25 @@ def test_the_list_has_numbers_titles_locations_kinds_and_dates_with_addresses_be
         web("One", "https://www.weather.gov/a").model_copy(
             update={"date": "2026-07-14", "period": "2025"}
         ),
+        web("Two", "https://a.example/b", 2).model_copy(
+            update={"publisher": "A & *B*", "date": "2026-07-15", "date_kind": "publication"}
+        ),
+        web("Three", "https://c.example/", 3).model_copy(
+            update={"publisher": "c.example", "date": "2026-08", "is_update": True}
+        ),
         document("R&D: *half* year", "reports/half_year (b).pdf", "2026-07", 4),
-        web("Three", "javascript:x", 9),
+        web("Nine", "javascript:x", 9),
     ]
     assert source_list(sources, labels("de")) == (
         "## Quellen\n\n"
         "- [1] One — weather.gov, amtlich, 2026-07-14 (2025)\n"
+        "- [2] Two — a.example, A & \\*B\\*, veröffentlicht 2026-07-15\n"
+        "- [3] Three — c.example, aktualisiert 2026-08\n"
         "- [4] R&D: \\*half\\* year — reports/half_year (b).pdf, eigenes Dokument, 2026-07\n"
-        "- [9] Three\n\n"
+        "- [9] Nine\n\n"
         "[1]: <https://www.weather.gov/a>\n"
+        "[2]: <https://a.example/b>\n"
+        "[3]: <https://c.example/>\n"
         "[4]: <file:///my%20data/reports/half_year%20%28b%29.pdf>\n"
     )
     assert source_list([], labels("de")) == ""

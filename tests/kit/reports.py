@@ -79,6 +79,8 @@ SOURCES = (
         "Skerry Light – Register",
         "https://lights.example/skerry",
         date="2021-05-04",
+        date_kind="publication",
+        publisher="Board of *Lights*",
         content_hash="1a",
     ),
     _source(2, "The keeper & her 100% {granite}", "file:///docs/the%20keeper.md", **KEEPER),

@@ -336,6 +336,22 @@ async def test_addresses_that_lead_to_one_page_at_the_same_time_are_one_source(
     assert set(later) == {first.hits[0].source.key}
 
 
+async def test_an_opened_page_keeps_its_publisher_and_the_kind_of_its_date(
+    web: Web, tmp_path: Path
+) -> None:
+    head = "<meta property='og:site_name' content='Harbour Board'>"
+    shown = f"<h1>Depths</h1><p>Last updated 5 May 2025</p><p>{web_pages.PARAGRAPH}</p>"
+    address = web.publish("/depths", f"<html><head><title>Depths</title>{head}</head>{shown}")
+    reading = Reading(web, tmp_path)
+    await reading.name(address)
+    source = (await reading.open(address)).hits[0].source
+    assert (source.publisher, source.date, source.date_words) == (
+        "Harbour Board",
+        "2025-05-05",
+        "updated",
+    )
+
+
 @pytest.mark.fault(27)
 async def test_a_page_that_was_opened_elsewhere_and_is_then_found_keeps_its_source(
     web: Web, tmp_path: Path

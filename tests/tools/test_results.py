@@ -65,6 +65,23 @@ def test_unknown_fields_are_left_out_and_a_link_has_its_address_in_a_field_of_it
     assert shown["links"] == [{"words": "its keeper", "address": keeper}, {"address": plan}]
 
 
+def test_a_page_is_shown_with_its_publisher_and_the_kind_of_its_date() -> None:
+    page = Source(
+        key="https://www.lights.gov.uk/a",
+        title="Lamps",
+        location="https://www.lights.gov.uk/a",
+        address="https://www.lights.gov.uk/a",
+        kind="web",
+        publisher="Lights Board",
+        date="2026-08-26",
+        date_kind="publication",
+        is_update=True,
+    )
+    result = result_of(Hit(page, "x", ""))
+    assert (result["publisher"], result["publisher_kind"]) == ("Lights Board", "official")
+    assert (result["date"], result["date_kind"]) == ("2026-08-26", "updated")
+
+
 def test_a_shortened_result_says_that_it_was_cut() -> None:
     [cut] = read_results(shorten_results(written(hit(TEXT, TEXT, links=LINKS)), 10))
     assert cut["text"].endswith("[…]") and len(cut["text"]) <= 10

@@ -70,6 +70,12 @@ class Labels:
         )
         return names.get(source.publisher_kind, "")
 
+    def time_of(self, source: Source) -> str:
+        """Return the date of a source with its kind, and its period; empty if it has neither."""
+        forms = {"published": self.published, "updated": self.updated, "as of": self.as_of}
+        form = forms.get(source.date_words, "{date}")
+        return form.replace("{date}", source.shown_time)
+
     def remark(self, source: Source) -> str:
         """Return the standing of a source and how it was read.
 

@@ -138,9 +138,9 @@ def plain_citations(text: str) -> str:
 def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = None) -> str:
     """Return a Markdown list of the sources, with their link definitions below.
 
-    It is empty if there are no sources. An entry has the number, title, path or host, kind of
-    publisher, date, standing, and how the source was read unless completely. `reader` as in
-    `links_of`.
+    It is empty if there are no sources. An entry has the number, title, path or host, publisher and
+    its kind, date and its kind, standing, and how the source was read unless completely. `reader`
+    as in `links_of`.
     """
     if not sources:
         return ""
@@ -148,7 +148,8 @@ def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = 
     for source in sources:
         title = source.shown_title
         location = source.short_location
-        details = [labels.origin(source), source.shown_time, labels.remark(source)]
+        details = [source.shown_publisher, labels.origin(source), labels.time_of(source)]
+        details.append(labels.remark(source))
         if location != title:
             details.insert(0, location)
         line = f"- [{source.number}] {_escaped(title)}"

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...evidence.text.language import language_of_question
@@ -34,6 +35,8 @@ _LONGEST_LEAD = 20
 """Maximum words before a label in a title."""
 _BEFORE = 8
 """Maximum words before a date without a label."""
+_AFTER = 12
+"""Maximum words after such a date on a web page."""
 _NAME = 6
 """Maximum words of an author's name."""
 _LENGTHS = {
@@ -48,7 +51,9 @@ _LENGTHS = {
 _Part = Literal["title", "top", "text", "page"]
 """Where a line is: in the title, in the top lines of a text, elsewhere in it, or anywhere on a web
 page."""
-_KINDS: tuple[DateKind, ...] = ("publication", "as_of", "in_force", "document")
+Label = Literal["", "publication", "update", "as_of", "in_force", "document"]
+"""What the words beside a date call it; there is a word table for each."""
+_LABELS: tuple[Label, ...] = ("publication", "update", "as_of", "in_force", "document")
 _ITEMS = ("- ", "* ", "+ ", "• ", "| ")
 _SENTENCES = re.compile(r"(?<=[^\W\d][.;])\s+|(?<=\d{4}[.;])\s+|(?<=[;。；])")
 _AMBIGUOUS = re.compile(r"(?<!\d)(\d{1,2})([/_-])(\d{1,2})\2((?:19|20|21)\d\d)(?!\d)")
@@ -59,6 +64,16 @@ _DAY_FIRST = re.compile(
 # What may follow a date at the end of a statement; a dash before a number makes it the start of a
 # range.
 _END = re.compile(r"\s*(?:$|[.;)\]|*_]|[–—](?!.{0,14}\d)|-\s)")
+_SEPARATORS = re.compile(r"\s*[|•·⋅∙]\s*|\s+(?:/{1,2}|–|—|-)\s+")
+"""What stands between the facts of a byline."""
+_SHORT_YEAR = re.compile(r"(?<![\d./-])(\d{1,2})([./])(\d{1,2})\2(\d\d)(?![\d:./-])")
+_CLOCK = re.compile(
+    r"(?<!\d)\d{1,2}(?:[:.h]\d\d){1,2}\s*(?:[ap]\.?m\b\.?)?(?:\s*\(?(?:[A-Z]{2,4}|ist|uhr|Uhr|h)\b\)?)?"
+    r"|(?<!\d)\d{1,2}\s*(?:[ap]\.?m\b\.?|uhr\b)|\b(?:GMT|UTC)?[+-]\d\d:?\d\d\b",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"\s*(?:[-–—]|to|bis|au|al|tot|until)\s*", re.IGNORECASE)
+_RANGE = re.compile(r"(?:[-–—]|to|bis|au|al|tot|until)\s*(?:\w+\s+){0,2}\d")
 _APART = re.compile(r"(?:[,(\[–—]|\s-)\s*$")
 _YEAR = r"(?P<year>(?:19|20|21)\d\d)"
 
@@ -80,6 +95,17 @@ class StatedDate(NamedTuple):
     date: str
     """ISO date, perhaps without day or month."""
     kind: DateKind
+    is_update: bool = False
+    """Whether it is called the date of an update."""
+
+
+class PageDate(NamedTuple):
+    """A day that stands on a web page as a date of the page may."""
+
+    readings: tuple[str, ...]
+    """ISO date; two if the order of day and month is unknown."""
+    label: Label
+    """What the words beside it call it; empty if it only stands apart."""
 
 
 def dated(title: str, name: str, text: str, today: str = "") -> Dated:
@@ -171,6 +197,85 @@ def statements(text: str, title: str = "", *, of_page: bool = False) -> list[Sta
     return stated
 
 
+def page_dates(line: str, text: str) -> list[PageDate]:
+    """Return the days in a line of a web page, as far as they can be the page's own.
+
+    Deadlines, ranges, and days in a sentence are left out. `text` is other text of the page, which
+    may tell the order of day and month.
+    """
+    found = list[PageDate]()
+    whole = _SHORT_YEAR.sub(r"\1\2\3\g<2>20\4", line)
+    for first, second in pairwise(dates_in(whole)):
+        if _BETWEEN.fullmatch(whole[first.end : second.start]):
+            return []
+    for segment in _SEPARATORS.split(whole):
+        end = 0
+        for written in dates_in(segment):
+            before = segment[end : written.start].strip()
+            after = segment[written.end :].strip()
+            end = written.end
+            readings = _readings(segment[written.start : written.end], written.iso, text)
+            plain_before = _plain(before)
+            plain_after = _plain(after)
+            if not readings or _pattern("date_other").search(plain_before):
+                continue
+            if _patterns()["range_before"].search(plain_before) or _RANGE.match(plain_after):
+                continue
+            label = _label(plain_before, plain_after, _LEAD, is_whole=True)
+            if not label:
+                label = _label_at_end(plain_before)
+            is_apart = not label and _is_apart(before, after)
+            if label or is_apart:
+                found.append(PageDate(readings, label))
+    return found
+
+
+def calls_other(words: str) -> bool:
+    """Whether words before a date say that it is not the page's, such as a deadline."""
+    return _pattern("date_other").search(_plain(words)) is not None
+
+
+def _label_at_end(before: str) -> Label:
+    """Return the label with a colon directly before a date, whatever else is before it."""
+    for label in _LABELS:
+        if label == "in_force":
+            continue
+        found = _last_match(_pattern(f"date_{label}"), before)
+        if found and re.fullmatch(r"\s*[a-z]{0,3}\s*:\s*", before[found.end() :] + " "):
+            return label
+    return ""
+
+
+def _readings(words: str, iso: str, text: str) -> tuple[str, ...]:
+    """Return the days that a written date can mean: two if the order of 05/06/2031 is unknown."""
+    exact = _exact(words, iso, text)
+    ambiguous = _AMBIGUOUS.fullmatch(words)
+    if exact or not ambiguous:
+        return (exact,) if len(exact) == DAY else ()
+    first, _, second, year = ambiguous.groups()
+    return (f"{year}-{second:0>2}-{first:0>2}", f"{year}-{first:0>2}-{second:0>2}")
+
+
+def _is_apart(before: str, after: str) -> bool:
+    """Whether a date is no part of a sentence.
+
+    It begins a short line or a first sentence ("Karlsruhe, 12 May 2021 – The church"), or has
+    nothing before it but names and words such as "by".
+    """
+    strange = 0
+    for word in _words(_CLOCK.sub(" ", before)):
+        plain = _plain(word)
+        if plain in _listed("date_fillers") or plain in _listed("date_authors"):
+            continue
+        strange += 1
+        if not word[0].isupper() and strange > 1:
+            return False
+    if strange > _NAME:
+        return False
+    is_ended = re.match(r"[.)\]]*\s*[–—:-]\s|[.)\]:]+\s", f"{after} ")
+    return bool(is_ended) or len(_words(_CLOCK.sub(" ", after))) <= _AFTER
+
+
 def _filled_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
@@ -203,7 +308,8 @@ def _of_line(line: str, text: str, part: _Part, title: str = "") -> list[StatedD
             lead = _LEAD
             if part == "title":
                 lead = _LONGEST_LEAD
-            kind = _kind(before, after, lead, is_whole=is_whole)
+            label = _label(before, after, lead, is_whole=is_whole)
+            kind: DateKind = "publication" if label == "update" else label
             can_stand = (
                 number == 0
                 and len(date) > _YEAR_ONLY
@@ -221,31 +327,31 @@ def _of_line(line: str, text: str, part: _Part, title: str = "") -> list[StatedD
             elif part == "top" and not kind and can_stand and _stands_alone(before, after, title):
                 kind = "document"
             if kind:
-                stated.append(StatedDate(date, kind))
+                stated.append(StatedDate(date, kind, label == "update"))
     return stated
 
 
-def _kind(before: str, after: str, most: int, *, is_whole: bool) -> DateKind:
-    """Return the kind of date that a label before or just after a date names.
+def _label(before: str, after: str, most: int, *, is_whole: bool) -> Label:
+    """Return what the words before or just after a date call it.
 
-    It is empty if there is no label. At most `most` words may precede the label. Some kinds need a
-    date whose sentence begins the line or ends with the date (`is_whole`).
+    It is empty if they give it no name. At most `most` words may precede the label. Some labels
+    need a date whose sentence begins the line or ends with the date (`is_whole`).
     """
-    for kind in _KINDS:
+    for label in _LABELS:
         lead = most
-        if kind == "in_force":
+        if label == "in_force":
             lead += 2
-        label = _last_match(_pattern(f"date_{kind}"), before)
-        is_leading = label and _leads(before[label.end() :])
-        if label and is_leading and _is_of_document(before[: label.start()], lead):
-            return kind if is_whole or kind != "as_of" else ""
-        is_before_label = _pattern(f"date_{kind}").match(after.lstrip(" (起"))
+        found = _last_match(_pattern(f"date_{label}"), before)
+        is_leading = found and _leads(before[found.end() :])
+        if found and is_leading and _is_of_document(before[: found.start()], lead):
+            return label if is_whole or label != "as_of" else ""
+        is_before_label = _pattern(f"date_{label}").match(after.lstrip(" (起"))
         if is_before_label and _is_of_document(_unfilled(before), lead + 1):
-            return kind
-    label = _last_match(_pattern("date_from"), before)
-    if not is_whole or not label or _unfilled(before[label.end() :]):
+            return label
+    found = _last_match(_pattern("date_from"), before)
+    if not is_whole or not found or _unfilled(before[found.end() :]):
         return ""
-    if _is_of_document(before[: label.start()], most):
+    if _is_of_document(before[: found.start()], most):
         return "in_force"
     return ""
 

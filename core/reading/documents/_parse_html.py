@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,8 +11,10 @@ import lxml.html
 from lxml import etree
 
 from ..addresses import Unread, doi_in, join_address, parse_address
-from ._dating import statements
 from ._note_links import write_notes
+from ._page_data import PageData, from_json, page_data
+from ._page_date import page_date
+from ._page_publisher import origin_of, publisher_of
 from ._page_text import tree_text, write_links
 from ._raised import END, FORMULA, resolve_raised
 from ._tagged import CLOSED_TAG, NOT_XML, enclose, resolve_tags
@@ -23,7 +22,7 @@ from .decode import clean_text, decode
 from .records import Extract, PageLink, Sign, Unreadable
 
 if TYPE_CHECKING:
-    from ...records.sources import Origin
+    pass
 
 _UNSEEN = (
     "script", "style", "noscript", "template", "iframe", "object", "svg", "annotation", "canvas",
@@ -76,8 +75,6 @@ _MOST_EXAMINED = 5000
 _CARD_BLOCKS = ("div", "p", "li", "h1", "h2", "h3", "h4", "h5", "h6")
 _LINK_CHARACTERS = 200
 """Maximum length of a link's words."""
-_NAME_CHARACTERS = 80
-"""Maximum length of a publisher's name."""
 _VISIBLE = re.compile(r"https?://[^\s<>\"'`{}|\\^]+", re.IGNORECASE)
 _SEARCHED_BYTES = 4096
 _PAGE_BYTES = 20_000_000
@@ -86,14 +83,7 @@ _STATED_TIMES = 2
 _SENTENCE_WORDS = 8
 """A string in script data with at least this many words counts as content, whatever its key."""
 _CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
-_PUBLISHED = (
-    "article:published.time", "citation.publication.date", "citation.date", "citation.online.date",
-    "date", "dc.date.issued", "dcterms.issued", "datepublished", "dc.date", "dcterms.date",
-    "dcterms.created",
-)  # fmt: skip
 _DOIS = ("citation.doi", "prism.doi", "dc.identifier", "bepress.citation.doi")
-_PUBLISHERS = ("citation.publisher", "dc.publisher", "dcterms.publisher", "og:site.name")
-_CHANGED = ("article:modified.time", "datemodified", "dcterms.modified", "last-modified")
 """Names of meta fields, most reliable first."""
 _BODIES = frozenset(
     (
@@ -109,25 +99,9 @@ _BODIES = frozenset(
     )
 )
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|table|span)\b[^<>]*>")
-_STATED = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?![\d/.-])")
-_TYPES: dict[str, Origin] = {
-    "scholarlyarticle": "scholarly",
-    "newsarticle": "news",
-    "discussionforumposting": "forum",
-    "qapage": "forum",
-    "government": "official",
-    "corporation": "company",
-    "product": "company",
-}
-"""Kinds of publisher by schema.org and Open Graph type."""
-_LIVING_YEARS = 2
-"""A page that was changed more than this many years after its publication, as an encyclopedia is,
-gets the date of the change."""
 _QUOTE_START, _QUOTE_END = "\ufdd7", "\ufdd8"
 """Characters put into the tree around quotations."""
 _DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
-_LinkedData = list[dict[str, Any]]
-_Meta = dict[str, list[str]]
 _LITTLE_TEXT = 250
 """A page with fewer characters than this is kept whole."""
 _LEAST_SHARE = 0.2
@@ -277,12 +251,18 @@ def _address(base: str, reference: str) -> str:
 
 
 def parse_html(
-    data: bytes, charset: str = "", address: str = "", *, keeps_links: bool = False
+    data: bytes,
+    charset: str = "",
+    address: str = "",
+    *,
+    keeps_links: bool = False,
+    today: str = "",
 ) -> Extract:
     """Return title, main text, stated date and publisher of a page.
 
     If `address` is given, also links and `signs_of`. `charset` is the one that the server
-    declared. With `keeps_links`, links and footnotes are written as Markdown.
+    declared; dates after `today` (ISO) do not count. With `keeps_links`, links and footnotes are
+    written as Markdown.
     """
     html = _source(data, charset)
     root = _tree(html)
@@ -291,18 +271,18 @@ def parse_html(
         notes = write_notes(root)
         write_links(root)
     resolve_tags(root)
-    linked = list(_linked_data(root))
-    meta = _meta(root)
+    page = page_data(root)
     title = _title(root)
-    date = _date(root, linked, meta)
-    origin, publisher = _publisher(linked, meta)
-    dois = map(doi_in, _named(meta, _DOIS))
+    origin = origin_of(root, page)
+    publisher = publisher_of(root, page, address)
+    dated = page_date(root, page, title, address, today, is_thread=origin == "forum")
+    dois = map(doi_in, page.named(*_DOIS))
     doi = next(filter(None, dois), "")
     signs: tuple[Sign, ...] = ()
     if address:
         signs = signs_of(html, root)
     base = _base(root, address)
-    stated = _stated_text(root, linked)
+    stated = _stated_text(root, page)
     drop_unseen(root)
     links: tuple[PageLink, ...] = ()
     if address:
@@ -319,27 +299,16 @@ def parse_html(
     return Extract(
         title=title,
         text=text,
-        date=date,
+        date=dated.date,
         is_cut=len(data) > _PAGE_BYTES,
         links=links,
         signs=signs,
-        date_kind="publication" if date else "",
+        date_kind=dated.kind,
+        is_update=dated.is_update,
         origin=origin,
         publisher=publisher,
         doi=doi,
     )
-
-
-def _meta(root: lxml.html.HtmlElement) -> _Meta:
-    """Return the values of a page's meta fields, by their names."""
-    meta = defaultdict[str, list[str]](list)
-    for element in root.iter("meta"):
-        value = element.get("content", "")
-        for attribute in ("name", "property", "itemprop"):
-            name = element.get(attribute)
-            if name:
-                meta[name.lower().replace("_", ".")].append(value)
-    return meta
 
 
 def _base(root: lxml.html.HtmlElement, address: str) -> str:
@@ -349,13 +318,13 @@ def _base(root: lxml.html.HtmlElement, address: str) -> str:
     return address
 
 
-def _stated_text(root: lxml.html.HtmlElement, linked: _LinkedData) -> str:
+def _stated_text(root: lxml.html.HtmlElement, data: PageData) -> str:
     """Return the article as the page's JSON-LD or Next.js data contains it, for its scripts."""
     texts = dict[str, None]()
     for script in root.xpath("//script[@id='__NEXT_DATA__']/text()"):
-        texts |= dict.fromkeys(_texts_in(_from_json(str(script))))
+        texts |= dict.fromkeys(_texts_in(from_json(str(script))))
     longest = ""
-    for node in linked:
+    for node in data.linked:
         body = _shown(str(node.get("articleBody") or ""))
         longest = max(longest, body, key=len)
     return max(longest, "\n\n".join(map(_shown, texts)), key=len)
@@ -397,13 +366,6 @@ def _with_quote_marks(text: str) -> str:
         is_apart = not words.strip()
         depth -= line.count(_QUOTE_END)
     return "\n".join(lines)
-
-
-def _from_json(script: str) -> Any:
-    try:
-        return json.loads(script)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _texts_in(value: Any, name: str = "") -> Iterator[str]:
@@ -466,93 +428,6 @@ def _title(root: lxml.html.HtmlElement) -> str:
     else:
         titles += [named, *headings]
     return next(filter(None, titles), "")
-
-
-def _date(root: lxml.html.HtmlElement, linked: _LinkedData, meta: _Meta) -> str:
-    """Return the stated publication date of a page, or the date of a much later change."""
-    times = root.xpath("//time[@itemprop='datePublished' or @pubdate]/@datetime")
-    published = [*_named(meta, _PUBLISHED), *_values(linked, "datePublished"), *times]
-    changed = [*_named(meta, _CHANGED), *_values(linked, "dateModified")]
-    first = next(filter(None, map(_day, published)), "")
-    last = next(filter(None, map(_day, changed)), "")
-    if first and last and int(last[:4]) - int(first[:4]) > _LIVING_YEARS:
-        return last
-    if first or last:
-        return first or last
-    # The footer of a page often gives the date of its last change.
-    for footer in root.iter("footer"):
-        for statement in statements(_line(footer.text_content()), of_page=True):
-            return statement.date
-    return ""
-
-
-def _publisher(linked: _LinkedData, meta: _Meta) -> tuple[Origin, str]:
-    """Return kind and name of a page's publisher, as stated."""
-    names: list[object] = [*_named(meta, _PUBLISHERS)]
-    for publisher in _values(linked, "publisher"):
-        if isinstance(publisher, dict):
-            names.append(publisher.get("name"))
-    name = next(filter(None, names), "")
-    return _origin(linked, meta), _line(str(name))[:_NAME_CHARACTERS]
-
-
-def _origin(linked: _LinkedData, meta: _Meta) -> Origin:
-    """Return the kind of a page's publisher."""
-    types = str([*_values(linked, "@type"), *_named(meta, ("og:type",))]).lower()
-    if any(name.startswith("citation.") for name in meta):
-        return "scholarly"
-    for name, origin in _TYPES.items():
-        if name in types:
-            return origin
-    return "other"
-
-
-def _named(meta: _Meta, names: Iterable[str]) -> list[str]:
-    """Return the values of these meta fields."""
-    values = list[str]()
-    for name in names:
-        values += meta.get(name, ())
-    return values
-
-
-def _values(linked: _LinkedData, name: str) -> list[Any]:
-    return [node.get(name) for node in linked]
-
-
-def _linked_data(root: lxml.html.HtmlElement) -> Iterator[dict[str, Any]]:
-    """Yield the top-level JSON-LD nodes of a page, which describe the whole page."""
-    for script in root.xpath("//script[@type='application/ld+json']/text()"):
-        value = _from_json(str(script))
-        top = _nodes(value if isinstance(value, list) else [value])
-        yield from top
-        for node in top:
-            graph = node.get("@graph")
-            if isinstance(graph, list):
-                yield from _nodes(graph)
-
-
-def _nodes(values: list[Any]) -> list[dict[str, Any]]:
-    return [value for value in values if isinstance(value, dict)]
-
-
-def _day(stated: object) -> str:
-    """Return the date at the start of a field in ISO 8601 (day, month or year).
-
-    Empty if there is none.
-    """
-    match = _STATED.match(str(stated or "").strip())
-    if not match:
-        return ""
-    year, month, day = (int(part or 0) for part in match.groups())
-    try:
-        date(year, month or 1, day or 1)
-    except ValueError:
-        return ""
-    iso = f"{year:04}"
-    for part in (month, day):
-        if part:
-            iso += f"-{part:02}"
-    return iso
 
 
 def _line(text: str) -> str:

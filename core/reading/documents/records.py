@@ -147,6 +147,8 @@ class Extract(NamedTuple):
     recognised with little confidence; empty if there are none."""
     date_kind: DateKind = ""
     """What `date` is the date of; a parser leaves it empty if that is the document."""
+    is_update: bool = False
+    """Whether `date` is that of an update, as the text states."""
     period: str = ""
     """Reporting period; see `records.sources.Source.period`."""
     is_draft: bool = False

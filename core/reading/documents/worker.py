@@ -93,7 +93,7 @@ def parse(
             raise Unreadable("convertible", advice)
         raise Unreadable("unknown format", "its format is not known")
     try:
-        extract = _parse_kind(data, name, kind, charset, address, keeps_links, on_scan)
+        extract = _parse_kind(data, name, kind, charset, address, today, keeps_links, on_scan)
     except Unreadable as error:
         if error.reason == "not text" and not (address or PurePath(name).suffix):
             # Programs and other files without an extension do not count as unreadable documents.
@@ -111,7 +111,9 @@ def parse(
     is_cut = extract.is_cut or len(text) > TEXT_CHARACTERS
     extract = extract._replace(title=title, text=text[:TEXT_CHARACTERS].rstrip(), is_cut=is_cut)
     if address:
-        return _page(extract, name, address, today)
+        if kind != "html" and not extract.date:
+            extract = _with_stated_day(extract, today)
+        return _page(extract, name, address)
     return _document(extract, name, kind, today)
 
 
@@ -157,29 +159,31 @@ def _document(extract: Extract, name: str, kind: DocumentKind, today: str) -> Ex
     return extract._replace(title=title, changed="", **stated._asdict(), **standing._asdict())
 
 
-def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
+def _page(extract: Extract, name: str, address: str) -> Extract:
     """Complete the title, date, period and links of a web page."""
     from ._parse_html import ordered_links
 
     title = " ".join(clean_text(extract.title).split())[:PARSED_TITLE_CHARACTERS]
-    date = extract.date or _day_of_page(extract.text, today)
+    date_kind = extract.date_kind
+    if extract.date and not date_kind:
+        date_kind = "document"
     return extract._replace(
         title=title or _name_in_words(name),
-        date=date,
-        date_kind="publication" if date else "",
+        date_kind=date_kind,
         period=period_of(title, extract.text),
         links=ordered_links(extract.links, extract.text, address),
         changed="",
     )
 
 
-def _day_of_page(text: str, today: str) -> str:
-    """Return the first day that a web page states; empty if there is none."""
-    for statement in statements(text, of_page=True):
+def _with_stated_day(extract: Extract, today: str) -> Extract:
+    """Return a web page that is no HTML with the first day that its text states as its own."""
+    for statement in statements(extract.text, of_page=True):
         # Today's date does not count, because portals show the current date.
         if len(statement.date) == DAY and statement.date < (today or "9999"):
-            return statement.date
-    return ""
+            date, kind, is_update = statement
+            return extract._replace(date=date, date_kind=kind, is_update=is_update)
+    return extract
 
 
 def _parse_kind(
@@ -188,6 +192,7 @@ def _parse_kind(
     kind: DocumentKind,
     charset: str,
     address: str,
+    today: str,
     keeps_links: bool,
     on_scan: Callable[[], None],
 ) -> Extract:
@@ -203,7 +208,7 @@ def _parse_kind(
     if kind == "docx":
         return parser(data, keeps_links=keeps_links)
     if kind == "html":
-        return parser(data, charset=charset, address=address, keeps_links=keeps_links)
+        return parser(data, charset=charset, address=address, keeps_links=keeps_links, today=today)
     if kind in ("image", "pdf"):
         return parser(data, recogniser=Recogniser(WEB_PAGES if address else PAGES, on_scan))
     most = TEXT_BYTES
