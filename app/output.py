@@ -325,9 +325,11 @@ def _step_data(step: PlanStep, outcome: StepOutcome) -> dict[str, Any]:
 def _contradictions(
     state: ResearchState, observations: Sequence[Observation]
 ) -> list[dict[str, Any]]:
-    """Return the contradictions that the run has found."""
-    of_final_check = [found for found in observations if found.step == FINAL_CHECK]
-    confirmed = ResearchMemory(of_final_check).contradictions()
+    """Return the contradictions that the run has found, except those that the final check has
+    dismissed."""
+    noticed_by = dict[frozenset[str], str]()
+    for observation in sorted(observations, key=lambda found: found.order):
+        noticed_by.setdefault(frozenset(observation.claims), observation.step)
     data = list[dict[str, Any]]()
     for contradiction in ResearchMemory(observations).contradictions():
         dispute = ThreadDisputes(state).current(contradiction)
@@ -338,16 +340,13 @@ def _contradictions(
             claims.append(
                 {"text": side.text, "source": location, "date": side.date, "origin": side.origin}
             )
-        # `ResearchMemory` merges equal ones, so the number stays the same for one that was
-        # confirmed.
-        with_this = ResearchMemory([*confirmed, contradiction]).contradictions()
         data.append(
             {
                 "claims": claims,
                 "about": dispute.about,
                 "resolution": dispute.resolution,
-                "step": contradiction.step,
-                "is_confirmed": len(with_this) == len(confirmed),
+                "step": noticed_by[frozenset(contradiction.claims)],
+                "is_confirmed": contradiction.step == FINAL_CHECK,
             }
         )
     return data

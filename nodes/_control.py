@@ -20,7 +20,8 @@ class GenerateFinding(BaseModel):
     )
     contradictions: StatedDisputes = Field(
         default_factory=list,
-        description="Where results contradict each other on the topic; empty if they do not.",
+        description="Where results contradict each other on the topic, or good sources advise or "
+        "judge differently; empty if they do not.",
     )
 
 

@@ -133,7 +133,7 @@ class RecordRound(Judged):
     learnings: list[LearnedFact] = Field(default_factory=list)
     """The facts in the last results that are relevant to the task and not known yet."""
     contradictions: StatedDisputes = Field(default_factory=list)
-    """Where results contradict each other; empty if they do not."""
+    """Where results contradict each other, or good sources advise or judge differently; empty if they do not."""  # noqa: E501
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that the last results answer."""
     is_complete: bool = False

@@ -121,7 +121,8 @@ class Observation(Record):
     iteration: int = 0
     """Iteration of the step, from 1."""
     is_open: bool = True
-    """For a gap: whether this observation opens it (True) or closes it."""
+    """Whether this observation opens a gap or finds a contradiction (True), or closes or dismisses
+    it."""
     score: float = 0.0
     """Confidence of an insight, relevance of a gap, from 0 to 1."""
     learnings: tuple[str, ...] = ()

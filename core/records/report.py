@@ -354,11 +354,11 @@ class FinishedReport(Record):
     """The run that wrote it, as it ended."""
     report: Report
     sources: tuple[Source, ...]
-    """The sources that it cites, and those of `contradictions`, as they were read for it."""
+    """The sources of its text and of `contradictions`, as they were read for it."""
     notes: tuple[str, ...]
     """The notes below it."""
     contradictions: tuple[Dispute, ...]
-    """Disputes between its sources."""
+    """Disputes between its sources that its text does not name; a table below it does."""
     left_out: tuple[str, ...]
     """Parts of the question that it leaves out."""
     was_researched: bool
@@ -366,8 +366,14 @@ class FinishedReport(Record):
 
     @property
     def cited(self) -> list[Source]:
-        """The sources that it cites, with their numbers in its text."""
-        return self.report.cited({source.key: source for source in self.sources})
+        """The sources that its text or its table of disputes cites, ordered by number."""
+        sources = {source.key: source for source in self.sources}
+        cited = {source.key: source for source in self.report.cited(sources)}
+        for dispute in self.contradictions:
+            for key in dispute.sources:
+                if sources[key].number:
+                    cited.setdefault(key, sources[key])
+        return sorted(cited.values(), key=lambda source: source.number)
 
 
 class Version(Record):

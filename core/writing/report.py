@@ -491,7 +491,7 @@ def _audit_of(
         excerpts_cited=len(unopened),
         reprints=tuple(groups),
         judge_grade=report.grade,
-        disagreements=tuple(ThreadDisputes(state).in_text(report.text)),
+        disagreements=tuple(ThreadDisputes(state).citing(report.keys.values())),
         open_gaps=(
             *notes.unanswered(),
             *notes.outline_deviations(),

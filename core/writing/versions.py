@@ -34,7 +34,7 @@ class UnknownVersion(UserMistake):
 def finished_of(state: ResearchState, report: Report) -> FinishedReport:
     """Return a report of the current question with all that is printed with it."""
     notes = ReportNotes(state)
-    contradictions = ThreadDisputes(state).in_report(report)
+    contradictions = ThreadDisputes(state).not_named_in(report)
     sources = {source.key: source for source in report.cited(state.sources)}
     for dispute in contradictions:
         for key in dispute.sources:

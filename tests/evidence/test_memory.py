@@ -13,7 +13,7 @@ from deep_research.core.evidence.memory.observations import (
     relevance,
 )
 from deep_research.core.evidence.text.similarity import components
-from deep_research.core.records.plan import Element, Observation
+from deep_research.core.records.plan import FINAL_CHECK, Element, Observation
 from deep_research.core.records.sources import Dispute
 from deep_research.state import merge_by_id
 
@@ -199,9 +199,22 @@ def test_one_decisive_word_makes_a_different_statement(other: str) -> None:
 
 def test_a_contradiction_is_shown_once_in_either_order_of_its_claims() -> None:
     other = LIT.replace("1844", "1855")
-    first, again = against(LIT, other), against(f"{other}.", f"{LIT}, the keeper", 1)
+    first, again = against(LIT, other), against(f"{other}.", LIT, 1)
     apart = against(LIT, TALL, 2)
     assert ResearchMemory([apart, again, first]).contradictions() == [first, apart]
+
+
+def test_the_final_check_decides_about_the_contradictions_that_it_was_shown() -> None:
+    kept, dropped = against(LIT, TALL), against(TALL, "It is not tall.")
+    late = against(LIT, "It was never lit.", 1)
+    checked = [
+        found.model_copy(update={"step": FINAL_CHECK, "is_open": found is kept})
+        for found in (kept, dropped)
+    ]
+    found = [kept, dropped, late, *checked]
+    assert ResearchMemory(found).contradictions() == [checked[0], late]
+    again = dropped.model_copy(update={"step": FINAL_CHECK, "round": 2})
+    assert ResearchMemory([*found, again]).contradictions() == [checked[0], late, again]
 
 
 def test_what_is_known_of_the_sources_of_a_dispute_does_not_change_its_key() -> None:

@@ -9,10 +9,10 @@ from typing import Literal
 from ....state import ResearchState
 from ...records.plan import FINAL_CHECK, Element, Learning, Observation, ObservationKind
 from ...records.report import Report
-from ...records.sources import Dispute, DisputeSubject, Source
-from ..text.sentences import sentences_of
+from ...records.sources import UNRESOLVED, Dispute, DisputeSubject, Source
 from ..text.similarity import components, distinct, grouped, is_same_statement, normalised
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
+from ._naming import names_dispute
 
 _PRIORITY = 0.8
 """Minimum confidence of insights that `elements_for` lists first."""
@@ -41,14 +41,22 @@ class ResearchMemory:
         return _by_score(self._open())
 
     def contradictions(self) -> list[Observation]:
-        """Return the contradictions, earliest first.
+        """Return the contradictions that hold, earliest first; the same two claims, in any order,
+        once.
 
-        Those with nearly the same two claims, in any order, once.
+        What the final check says of two claims counts; what it was not shown holds as declared.
+        Contradictions in other words are merged only by the model of that check.
         """
-        earliest = list[Observation]()
-        for group in components(self._of_kind("contradiction"), _have_same_claims):
-            earliest.append(min(group, key=lambda found: found.order))
-        return sorted(earliest, key=lambda found: found.order)
+        holding = list[Observation]()
+        for same in grouped(self._of_kind("contradiction"), _both_claims).values():
+            checks = [found for found in same if found.step == FINAL_CHECK]
+            if not checks:
+                holding.append(min(same, key=lambda found: found.order))
+                continue
+            latest = max(checks, key=lambda found: (found.round, not found.is_open, found.key))
+            if latest.is_open:
+                holding.append(latest)
+        return sorted(holding, key=lambda found: found.order)
 
     def closing(self, gap: Observation, round: int, step: str, iteration: int) -> list[Observation]:
         """Return the observations that close a gap from `open_gaps`, and all gaps merged into it,
@@ -118,20 +126,14 @@ class ThreadDisputes:
         self._state = state
 
     def confirmed(self, question_id: str | None = None) -> list[Dispute]:
-        """Return the disputes found for a question (by default the current one), as known now.
-
-        Since the final check of a typed plan compares all learnings, only those that it found count
-        for such a plan.
-        """
+        """Return the disputes found for a question (by default the current one), as known now."""
         if question_id is None:
             question_id = self._state.run.id
-        is_planned = self._state.run.strategy == "planned"
-        confirmed = list[Observation]()
+        of_question = list[Observation]()
         for observation in self._state.memory.values():
-            is_confirmed = observation.step == FINAL_CHECK or not is_planned
-            if observation.question_id == question_id and is_confirmed:
-                confirmed.append(observation)
-        return [self.current(found) for found in ResearchMemory(confirmed).contradictions()]
+            if observation.question_id == question_id:
+                of_question.append(observation)
+        return [self.current(found) for found in ResearchMemory(of_question).contradictions()]
 
     def current(self, found: Observation) -> Dispute:
         """Return the dispute of a contradiction; its sources may have been dated since it was
@@ -159,41 +161,40 @@ class ThreadDisputes:
             disputes += self.confirmed(question_id)
         return disputes
 
-    def in_text(self, text: str) -> list[Dispute]:
-        """Return the disputes of which a sentence has at least half of the words of a claim."""
-        sentences = [set(stems(sentence.text)) for sentence in sentences_of(text)]
-
-        def is_stated(claim: str) -> bool:
-            words = set(stems(claim))
-            return any(2 * len(words & sentence) >= len(words) for sentence in sentences)
-
+    def citing(self, cited: Iterable[str]) -> list[Dispute]:
+        """Return the disputes that concern a text: those of which it cites a source (`cited`: their
+        keys)."""
+        keys = set(cited)
         # An edited report states what earlier questions have found.
         is_edit = self._state.run.entry == "edit"
-        disputes = list[Dispute]()
-        for dispute in self.in_thread() if is_edit else self.confirmed():
-            if any(map(is_stated, dispute.claims)):
-                disputes.append(dispute)
-        return disputes
+        disputes = self.in_thread() if is_edit else self.confirmed()
+        return [dispute for dispute in disputes if not keys.isdisjoint(dispute.sources)]
 
-    def in_report(self, report: Report) -> list[Dispute]:
-        """Return the disputes in a report: from its audit, or computed if it was not checked."""
-        if report.audit is None:
-            return self.in_text(report.text)
+    def not_named_in(self, report: Report) -> list[Dispute]:
+        """Return the disputes that concern a report and that its text does not name: from its
+        audit, or computed if it was not checked."""
         disputes = list[Dispute]()
-        for dispute in report.audit.disagreements:
-            first, second = map(self._state.sources.__getitem__, dispute.sources)
-            disputes.append(_with_sources(dispute, (first, second)))
-        return disputes
+        if report.audit is None:
+            disputes = self.citing(report.sources)
+        else:
+            for dispute in report.audit.disagreements:
+                first, second = map(self._state.sources.__getitem__, dispute.sources)
+                disputes.append(_with_sources(dispute, (first, second)))
+        keys = report.keys
+        return [dispute for dispute in disputes if not names_dispute(report.text, keys, dispute)]
 
 
 def dispute_between(
     claims: tuple[str, str],
     sources: tuple[Source, Source],
     about: DisputeSubject = "fact",
+    resolution: str = UNRESOLVED,
 ) -> Dispute:
-    """Return the open dispute between two sources; the claims are in the order of the sources."""
+    """Return the dispute between two sources; the claims are in the order of the sources."""
     first, second = sources
-    dispute = Dispute(claims=claims, sources=(first.key, second.key), about=about)
+    dispute = Dispute(
+        claims=claims, sources=(first.key, second.key), about=about, resolution=resolution
+    )
     return _with_sources(dispute, sources)
 
 
@@ -308,12 +309,6 @@ def _identity(gap: Observation) -> tuple[str, str]:
     return gap.question_id, normalised(gap.text)
 
 
-def _have_same_claims(first: Observation, second: Observation) -> bool:
-    """Whether two contradictions have nearly the same two claims, in any order."""
-    if first.question_id != second.question_id:
-        return False
-    claim, other_claim = first.claims
-    second_claim, second_other = second.claims
-    if is_same_statement(claim, second_claim) and is_same_statement(other_claim, second_other):
-        return True
-    return is_same_statement(claim, second_other) and is_same_statement(other_claim, second_claim)
+def _both_claims(found: Observation) -> tuple[str, frozenset[str]]:
+    """Return what is equal for observations of the same two claims."""
+    return found.question_id, frozenset(map(normalised, found.claims))
