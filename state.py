@@ -416,6 +416,7 @@ class StepState(BranchState):
         text: str,
         score: float,
         learnings: tuple[str, ...] = (),
+        rank: int = 0,
     ) -> Observation:
         """Return an observation made in the current iteration; see `Observation` for the
         parameters."""
@@ -429,6 +430,7 @@ class StepState(BranchState):
             iteration=self.iteration,
             score=score,
             learnings=learnings,
+            rank=rank,
         )
 
 

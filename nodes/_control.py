@@ -15,8 +15,8 @@ class GenerateFinding(BaseModel):
 
     missing: list[str] = Field(
         default_factory=list,
-        description="What the topic asks for and your results do not give, each in a phrase that "
-        "is understood alone; empty if nothing is missing.",
+        description="What the topic asks for and your results do not give, the most important "
+        "first, each in a phrase that is understood alone; empty if nothing is missing.",
     )
     contradictions: StatedDisputes = Field(
         default_factory=list,

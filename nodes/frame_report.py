@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.learned import fitting_learnings
-from ..core.evidence.memory.observations import ResearchMemory, relevance
+from ..core.evidence.memory.observations import ResearchMemory
 from ..core.writing.basis import thoughts
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, begin_turn
@@ -49,6 +49,6 @@ def _main_conclusions(state: ResearchState) -> list[str]:
     memory = ResearchMemory(state.own_observations)
     noticed = [insight.text for insight in memory.insights()]
     if noticed:
-        return sorted(noticed, key=lambda text: -relevance(text, about))
+        return noticed
     relevant = fitting_learnings([learnings], about, _MAIN_MESSAGE_TOKENS)
     return [learning.text for learning in relevant[:1]]

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from pydantic import Field
+
 from ..core.events.blocks import ReportPackets
+from ..core.evidence.memory.observations import ResearchMemory
+from ..core.records.plan import Observation
 from ..core.records.report import Draft, Grade
 from ..core.writing.forms import Form
 from ..core.writing.outline import section_lengths
-from ..prompts import fence
+from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from ._further_research import may_research, tasks_waiting
+from ._knowledge import as_gaps
 from .turn import NodeRuntime, Turn, begin_turn
 
 _NOT_GRADED = (
@@ -39,6 +44,8 @@ class GradeReport(Form):
 
     grades: list[RequirementGrade]
     """One for each requirement, by its number."""
+    answered_gaps: list[int] = Field(default_factory=list)
+    """Numbers of the `gaps` that the draft answers, or that a grade names as missing."""
 
 
 async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -57,6 +64,8 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     if not turn.is_capable("verifier"):
         return {}
     turn.announce("grade")
+    memory = ResearchMemory(state.own_observations)
+    declared = memory.declared_gaps()
     lines = list[str]()
     for number, text in enumerate(_to_grade(requirements, draft.grades), 1):
         lines.append(f"{number}. {text}")
@@ -73,6 +82,7 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
             sections=_lengths(turn, draft),
             knowledge=turn.basis.known_findings(limits.memory_tokens),
             requirements=fence("\n".join(lines)),
+            gaps=fenced_knowledge(gaps=as_gaps(declared)),
         )
     if form is None:
         return turn.update(notices=(*state.run.notices, _NOT_GRADED))
@@ -92,7 +102,12 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     graded = graded.model_copy(update={"rounds": rounds, "is_lacking": is_lacking})
     if is_researched:
         update |= tasks_waiting(turn, update["progress"], _open_tasks(graded), graded.rounds)
-    return {**update, "draft": graded}
+    closed = dict[str, Observation]()
+    for number in form.answered_gaps:
+        if 0 < number <= len(declared):
+            for gap in memory.closing(declared[number - 1], state.progress.cycle, "", 0):
+                closed[gap.key] = gap
+    return {**update, "draft": graded, "memory": closed}
 
 
 def _lengths(turn: Turn, draft: Draft) -> str:

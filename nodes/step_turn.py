@@ -99,7 +99,7 @@ class Judged(Form):
     """A judgement of what a step has found."""
 
     insights: list[str] = Field(default_factory=list)
-    """What the learnings show when taken together, one sentence each."""
+    """What the learnings show when taken together, one sentence each, the most important first."""
     gaps: list[FoundGap] = Field(default_factory=list)
     """What the task asks for and is still unknown, unless it is already listed as an open question."""  # noqa: E501
     completeness: float = Field(default=0.0, ge=0, le=1)
@@ -389,12 +389,13 @@ class StepWork:
         observations = list[Observation]()
         learnings = tuple(sorted(rests_on))
         if learnings and is_confident(confidence):
-            for text in as_lines([*form.insights]):
-                observation = state.observation("insight", text, _INSIGHT_CONFIDENCE, learnings)
-                observations.append(observation)
-        for gap in form.gaps:
+            for rank, text in enumerate(as_lines([*form.insights])):
+                observations.append(
+                    state.observation("insight", text, _INSIGHT_CONFIDENCE, learnings, rank)
+                )
+        for rank, gap in enumerate(form.gaps):
             for text in as_lines([gap.question]):
-                observations.append(state.observation("gap", text, gap.relevance))
+                observations.append(state.observation("gap", text, gap.relevance, rank=rank))
         return {observation.key: observation for observation in observations}
 
 

@@ -418,6 +418,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
             }
         )
     spent = total(state.spending)
+    notes = ReportNotes(state)
     data = {
         "thread": stored.thread,
         "name": stored.name,
@@ -449,7 +450,8 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "excluded": [state.sources[key].number for key in state.excluded],
         "checked": stored.checked,
         "done": run.done,
-        "open_gaps": ReportNotes(state).open_points(),
+        "open_gaps": notes.gaps(),
+        "open_points": notes.open_points(),
         "messages": messages,
     }
     return clean_nested(data)

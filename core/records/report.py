@@ -101,8 +101,6 @@ class Draft(CitingText):
     """Keys of the sources that the streamed text cited."""
     removed_markers: int
     """Number of markers that were removed because they named no existing source."""
-    has_gaps: bool
-    """Whether research left something open or out."""
     grades: tuple[Grade, ...] = ()
     """Grades of the checklist items, in order; empty until graded."""
     is_graded: bool = False
@@ -265,7 +263,10 @@ class Audit(Record):
     disagreements: tuple[Dispute, ...] = ()
     """Disputes between sources."""
     open_gaps: tuple[str, ...] = ()
-    """Checklist items that the report leaves open; if there is no checklist, what was not found."""
+    """What the report leaves open: checklist items, what was declared as not found, parts of the
+    question that it leaves out."""
+    unfinished: tuple[str, ...] = ()
+    """What was not researched to the end, and why; one note each."""
     not_read: tuple[NotRead, ...] = ()
     """Pages and files that could not be read."""
     model_calls: int
@@ -280,6 +281,11 @@ class Audit(Record):
     """Active seconds of the run."""
     failures: tuple[str, ...] = ()
     """Failures during the check, as clients were told."""
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """All that is missing, as status, notes and exports count it."""
+        return (*self.open_gaps, *self.unfinished)
 
     @property
     def was_judged(self) -> bool:

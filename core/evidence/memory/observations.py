@@ -4,18 +4,21 @@ computed."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
 
 from ....state import ResearchState
 from ...records.plan import FINAL_CHECK, Element, Learning, Observation, ObservationKind
 from ...records.report import Report
 from ...records.sources import UNRESOLVED, Dispute, DisputeSubject, Source
-from ..text.similarity import components, distinct, grouped, is_same_statement, normalised
+from ..text.similarity import (
+    components,
+    distinct,
+    grouped,
+    interleave,
+    is_same_statement,
+    normalised,
+)
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
 from ._naming import names_dispute
-
-_PRIORITY = 0.8
-"""Minimum confidence of insights that `elements_for` lists first."""
 
 
 class ResearchMemory:
@@ -33,12 +36,17 @@ class ResearchMemory:
         return _by_score(self._of_kind("insight"))
 
     def open_gaps(self) -> list[Observation]:
-        """Return the open gaps, most relevant first, merged like insights.
+        """Return the open gaps, merged like insights: the most relevant first, else in the order in
+        which models named them.
 
         The latest observation of a gap (same question, same words) decides whether it is open. If
         several are equally late, one that closes it wins.
         """
         return _by_score(self._open())
+
+    def declared_gaps(self) -> list[Observation]:
+        """Return the open gaps that the orchestrator declared when it called for the report."""
+        return [gap for gap in self.open_gaps() if not gap.step]
 
     def contradictions(self) -> list[Observation]:
         """Return the contradictions that hold, earliest first; the same two claims, in any order,
@@ -69,31 +77,24 @@ class ResearchMemory:
                     closed.append(observation.model_copy(update=update))
         return closed
 
-    def elements_for(
-        self, task: str, reasonings: Iterable[tuple[str, str]], most: int
-    ) -> list[Element]:
+    def elements(self, reasonings: Iterable[tuple[str, str]], most: int) -> list[Element]:
         """Return at most `most` distinct insights, contradictions and thoughts as input of a task.
 
-        `reasonings` are (step id, thought) pairs. Insights with a confidence of at least
-        `_PRIORITY` come first; these and the rest are each sorted by relevance.
+        `reasonings` are (step id, thought) pairs. The kinds take turns, each in its own order.
         """
-        first = list[Element]()
-        rest = list[Element]()
+        insights = list[Element]()
         for insight in self.insights():
-            group = first if insight.score >= _PRIORITY else rest
-            group.append(_element(insight.text, task, insight.step, "insight"))
-        for contradiction in self.contradictions():
-            claims = " – but: ".join(contradiction.claims)
-            rest.append(_element(claims, task, contradiction.step, "contradiction"))
+            insights.append(Element(content=insight.text, source=insight.step, kind="insight"))
+        contradictions = list[Element]()
+        for found in self.contradictions():
+            claims = " – but: ".join(found.claims)
+            contradictions.append(Element(content=claims, source=found.step, kind="contradiction"))
+        thoughts = list[Element]()
         for step, thought in reasonings:
             if thought.strip():
-                rest.append(_element(thought, task, step, "reasoning"))
-        for group in (first, rest):
-            group.sort(
-                key=lambda found: (-found.relevance, found.content, found.kind, found.source)
-            )
-        ranked = [*first, *rest]
-        return distinct(ranked, lambda element: (element.kind, normalised(element.content)))[:most]
+                thoughts.append(Element(content=thought, source=step, kind="reasoning"))
+        in_turn = interleave((insights, contradictions, thoughts))
+        return distinct(in_turn, lambda element: (element.kind, normalised(element.content)))[:most]
 
     def _of_kind(self, kind: ObservationKind) -> list[Observation]:
         """Return the observations of a kind, without repetitions."""
@@ -230,14 +231,10 @@ def observed_dispute(
     )
 
 
-def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) -> Observation:
-    """Return the observation that opens a gap.
-
-    Its relevance is that of its text to the task or question `about`.
-    """
-    score = relevance(text, about)
+def gap_of(text: str, question_id: str, round: int, step: str, rank: int = 0) -> Observation:
+    """Return the observation that opens a gap; `rank` is its position among those named with it."""
     return Observation(
-        kind="gap", text=text, question_id=question_id, round=round, step=step, score=score
+        kind="gap", text=text, question_id=question_id, round=round, step=step, score=1.0, rank=rank
     )
 
 
@@ -246,7 +243,7 @@ def declare_missing(missing: Iterable[str], state: ResearchState) -> list[Observ
     run = state.run
     cycle = state.progress.cycle
     memory = ResearchMemory(state.own_observations)
-    opened = [gap_of(text, run.id, cycle, "", about=run.question) for text in missing]
+    opened = [gap_of(text, run.id, cycle, "", rank) for rank, text in enumerate(missing)]
     kept = set(map(_identity, opened))
     closed = list[Observation]()
     for gap in memory.open_gaps():
@@ -274,14 +271,8 @@ def relevance(text: str, task: str) -> float:
     return len(task_stems.intersection(stems(text))) / len(task_stems)
 
 
-def _element(
-    content: str, task: str, step: str, kind: Literal["insight", "contradiction", "reasoning"]
-) -> Element:
-    return Element(content=content, relevance=relevance(content, task), source=step, kind=kind)
-
-
 def _by_score(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the observations by descending score.
+    """Return the observations by descending score, then in their order (see `Observation.order`).
 
     Those of a question that say nearly the same are merged.
     """
@@ -293,9 +284,9 @@ def _by_score(observations: Iterable[Observation]) -> list[Observation]:
             learnings.update(observation.learnings)
             scores.append(observation.score)
         update = {"score": max(scores), "learnings": tuple(sorted(learnings))}
-        first = min(group, key=lambda observation: observation.key)
+        first = min(group, key=lambda observation: observation.order)
         merged.append(first.model_copy(update=update))
-    return sorted(merged, key=lambda observation: (-observation.score, observation.key))
+    return sorted(merged, key=lambda observation: (-observation.score, observation.order))
 
 
 def _are_same(first: Observation, second: Observation) -> bool:
