@@ -90,13 +90,15 @@ def dispatch_tasks(
 ):
     """Dispatch a researcher per task, or go on to an analysis, the report, or a further turn.
 
-    Before the report, contradictions that researchers have declared are settled.
+    Before the report, contradictions that researchers have declared, or the orchestrator sees, are
+    settled.
     """
     if state.progress.decision == "analyze":
         return "analyze_findings"
     if state.progress.decision == "report":
         found = ResearchMemory(state.own_observations).contradictions()
-        if any(pair.step != FINAL_CHECK for pair in found):
+        is_declared = any(pair.step != FINAL_CHECK for pair in found)
+        if is_declared or state.progress.is_disputed:
             return "cross_check"
         if state.draft:
             return "edit_report"

@@ -47,7 +47,7 @@ class RecordContradictions(Form):
 
 async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Have a model compare the most relevant learnings if there are insights, declared
-    contradictions or open gaps.
+    contradictions or open gaps, or the orchestrator asks for it.
 
     It sees side by side the contradictions that different researchers or steps have declared,
     merges those about one matter, and says how each resolves. Without its answer they stay as
@@ -56,7 +56,8 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     memory = ResearchMemory(state.own_observations)
     # Learnings without a source, as in a follow-up on known facts, cannot contradict a source.
     has_sources = any(learning.source for learning in state.own_learnings)
-    has_reason = memory.insights() or memory.contradictions() or memory.open_gaps()
+    is_asked = state.progress.is_disputed
+    has_reason = memory.insights() or memory.contradictions() or memory.open_gaps() or is_asked
     if not has_sources or not has_reason:
         return {}
     turn = await begin_turn(state, runtime)
@@ -68,7 +69,8 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     found = ThreadDisputes(turn.state).confirmed()
     if found:
         turn.emit(ReportPackets(turn.placement).disputes(found))
-    return {**turn.update(), "memory": observed}
+    progress = turn.advanced(is_disputed=False)
+    return {**turn.update(), "progress": progress, "memory": observed}
 
 
 async def _check(memory: ResearchMemory, turn: Turn) -> dict[str, Observation]:
@@ -87,7 +89,7 @@ async def _check(memory: ResearchMemory, turn: Turn) -> dict[str, Observation]:
         [HumanMessage(_subject(state))],
         language=state.run.language,
         knowledge=fenced_knowledge(
-            learnings=turn.learnings_for_prompt(learnings),
+            learnings=_as_entries(learnings, turn),
             sources=turn.sources_for_prompt(learnings),
             candidates=_candidates(memory, facts),
             gaps=as_gaps(gaps),
@@ -126,17 +128,24 @@ def _subject(state: ResearchState) -> str:
     return state.brief.summary or state.run.question
 
 
+def _as_entries(learnings: Sequence[Learning], turn: Turn) -> list[dict[str, Any]]:
+    """Return learnings for the prompt; which step or task they are from is of no use there."""
+    entries = turn.learnings_for_prompt(learnings)
+    for entry in entries:
+        del entry["step"]
+    return entries
+
+
 def _candidates(memory: ResearchMemory, facts: Iterable[Fact]) -> list[dict[str, Any]]:
     """Return the declared contradictions as JSON entries, with the numbers of their facts."""
     numbers = _numbers(facts)
     candidates = list[dict[str, Any]]()
     for pair in _shown(memory, numbers):
         assert pair.dispute
-        document, other_document = map(numbers.__getitem__, pair.learnings)
+        number, other_number = map(numbers.__getitem__, pair.learnings)
         candidates.append(
             {
-                "document": document,
-                "other_document": other_document,
+                "numbers": [number, other_number],
                 "about": pair.dispute.about,
                 "resolution": pair.dispute.resolution,
             }

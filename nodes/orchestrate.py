@@ -73,6 +73,11 @@ class GenerateReport(BaseModel):
         description="What the request asks for and no result answers, the most important first, "
         "each in a phrase that is understood alone; empty if everything is answered.",
     )
+    is_disputed: bool = Field(
+        default=False,
+        description="Whether results contradict each other, or good sources advise differently, "
+        "where `contradictions` do not say so.",
+    )
 
 
 RESEARCH_AGENT_SCHEMA = tool_schema(tool_names.RESEARCH_AGENT, ResearchAgent)
@@ -255,6 +260,7 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> tuple[St
             "thought": events.thoughts or progress.thought,
             "turn": events.placement.turn_index,
             "waiting": (),
+            "is_disputed": order.is_disputed,
         }
     )
     logging.getLogger(__name__).info(

@@ -152,8 +152,7 @@ RULES: Mapping[str, Rule] = {
     },
     "record_contradictions": lambda asked: {
         "contradictions": [
-            numbered(pair["document"], pair["other_document"])
-            for pair in asked.knowledge.get("candidates", [])
+            numbered(*pair["numbers"]) for pair in asked.knowledge.get("candidates", [])
         ]
     },
     "report": lambda _: REPORT,

@@ -1,4 +1,4 @@
-"""Disputes from the researcher that declares them to the report, in runs with an orchestrator."""
+"""Disputes from whoever declares them to the report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from kit.models import call, calls
-from kit.planned import numbered
+from kit.planned import contrary, finished, numbered, of_task, plan, step
 from kit.runs import REPORT, Lab, answered, research, search
 
 from deep_research.core.evidence.memory.observations import ThreadDisputes
@@ -127,3 +127,38 @@ async def test_one_pair_that_three_researchers_declare_in_other_words_is_merged_
     assert all("[1]" in row[0] and "[2]" in row[1] for row in rows), head
     assert state.report and state.report.audit
     assert len(state.report.audit.disagreements) == len(rows)
+
+
+async def test_what_only_the_orchestrator_sees_between_two_researchers_is_settled_too(
+    tmp_path: Path,
+) -> None:
+    script = settling({**numbered(1, 2), "resolution": REGISTER})
+    script[""] = [research("task 0.", "task 1."), calls(call("generate_report", is_disputed=True))]
+    researchers = {
+        "task 0.": [search("Skerry Light"), REPORT, f"{LIT} [1]"],
+        "task 1.": [search("Ada Moran"), REPORT, f"{LATER} [1]"],
+    }
+    run, state = await answered(
+        tmp_path, orchestrator=script, researcher=researchers, writer=["It is old. [1]"]
+    )
+    [settled] = ThreadDisputes(state).confirmed()
+    assert (set(settled.claims), settled.resolution) == ({LIT, LATER}, REGISTER)
+    assert len(rows_of(state)) == 2
+    assert run.all_used() and not state.progress.is_disputed
+
+
+async def test_what_two_steps_of_a_plan_declare_in_other_words_is_merged(tmp_path: Path) -> None:
+    tasks = ("Skerry Light", "Skerry Light and its keeper")
+    rules: dict[str, Any] = {
+        "make_plan": plan(*map(step, tasks)),
+        "record_learnings": of_task(tasks[0], contrary(*OTHER_WORDS[0]), contrary(*OTHER_WORDS[1])),
+        "record_contradictions": lambda asked: {
+            "contradictions": [numbered(*asked.knowledge["candidates"][1]["numbers"])]
+        },
+    }
+    run, state = await finished(tmp_path, rules)
+    assert len(run.asked("record_contradictions")[0].knowledge["candidates"]) == 2
+    [settled] = ThreadDisputes(state).confirmed()
+    assert set(settled.claims) in map(set, OTHER_WORDS[:2])
+    [_, row] = rows_of(state)
+    assert row[-1] == "open" and "[" in row[0] and "[" in row[1]

@@ -369,7 +369,9 @@ async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(
     dates = "2019-03-04 / 2001-05-01"
     assert table_of(state) == [[f"{NEW} [1]", f"{OLD} [2]", dates, "open"]]
     written = run.asked("report")[0].reminder
-    assert all(words in written for words in (OLD, NEW, "2001-05-01", "2019-03-04", "[1] is newer"))
+    assert all(
+        words in written for words in (OLD, NEW, "2001-05-01", "2019-03-04", "open, [1] is newer")
+    )
     prose = re.sub(r"<(data-\w+)>.*?</\1>", "", written, flags=re.DOTALL)
     assert "New guide" not in prose, (
         "a title may hold anything: it stands in the list of sources, as data"
