@@ -21,15 +21,16 @@ def names_dispute(text: str, keys: Mapping[int, str], dispute: Dispute) -> bool:
 
     A block is a paragraph, a list or a table; `keys` are the keys of the cited sources by number.
     """
-    numbers = {key: number for number, key in keys.items()}
-    if not numbers.keys() >= {*dispute.sources}:
+    if not set(keys.values()).issuperset(dispute.sources):
         return False
-    sought = {numbers[key] for key in dispute.sources}
-    words, other_words = (set(normalised(claim).split()) for claim in dispute.claims)
+    claim, other_claim = dispute.claims
+    words = set(normalised(claim).split())
+    other_words = set(normalised(other_claim).split())
     blocks = _BLANK_LINES.split(text)
     for block, following in zip(blocks, [*blocks[1:], ""], strict=True):
         both = f"{block}\n\n{following}"
-        if not sought.issubset(cited_numbers(both, keys)):
+        cited = set(map(keys.get, cited_numbers(both, keys)))
+        if not cited.issuperset(dispute.sources):
             continue
         stated = set(normalised(both).split())
         if _states(stated, words - other_words) and _states(stated, other_words - words):
@@ -39,7 +40,11 @@ def names_dispute(text: str, keys: Mapping[int, str], dispute: Dispute) -> bool:
 
 def _states(stated: set[str], differing: set[str]) -> bool:
     """Whether a text with the words `stated` has enough of those in which a claim differs."""
-    figures = {word for word in differing if any(map(str.isdigit, word))}
+    figures = set(filter(_has_digit, differing))
     if figures:
         return not figures.isdisjoint(stated)
     return len(differing & stated) >= _SHARED * len(differing)
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))

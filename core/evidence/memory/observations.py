@@ -168,8 +168,11 @@ class ThreadDisputes:
         keys = set(cited)
         # An edited report states what earlier questions have found.
         is_edit = self._state.run.entry == "edit"
-        disputes = self.in_thread() if is_edit else self.confirmed()
-        return [dispute for dispute in disputes if not keys.isdisjoint(dispute.sources)]
+        concerning = list[Dispute]()
+        for dispute in self.in_thread() if is_edit else self.confirmed():
+            if not keys.isdisjoint(dispute.sources):
+                concerning.append(dispute)
+        return concerning
 
     def not_named_in(self, report: Report) -> list[Dispute]:
         """Return the disputes that concern a report and that its text does not name: from its
@@ -182,7 +185,11 @@ class ThreadDisputes:
                 first, second = map(self._state.sources.__getitem__, dispute.sources)
                 disputes.append(_with_sources(dispute, (first, second)))
         keys = report.keys
-        return [dispute for dispute in disputes if not names_dispute(report.text, keys, dispute)]
+        not_named = list[Dispute]()
+        for dispute in disputes:
+            if not names_dispute(report.text, keys, dispute):
+                not_named.append(dispute)
+        return not_named
 
 
 def dispute_between(
@@ -243,7 +250,9 @@ def declare_missing(missing: Iterable[str], state: ResearchState) -> list[Observ
     run = state.run
     cycle = state.progress.cycle
     memory = ResearchMemory(state.own_observations)
-    opened = [gap_of(text, run.id, cycle, "", rank) for rank, text in enumerate(missing)]
+    opened = list[Observation]()
+    for rank, text in enumerate(missing):
+        opened.append(gap_of(text, run.id, cycle, "", rank))
     kept = set(map(_identity, opened))
     closed = list[Observation]()
     for gap in memory.open_gaps():
