@@ -346,11 +346,11 @@ def _contradictions(
         dispute = ThreadDisputes(state).current(contradiction)
         claims = list[dict[str, Any]]()
         for side in dispute.sides:
+            claim = {"text": side.text, "n": 0, "source": "", "date": side.date}
             source = state.sources.get(side.source)
-            location = source.location if source else ""
-            claims.append(
-                {"text": side.text, "source": location, "date": side.date, "origin": side.origin}
-            )
+            if source:
+                claim |= {"n": source.number, "source": source.location}
+            claims.append({**claim, "origin": side.origin})
         data.append(
             {
                 "claims": claims,
