@@ -458,6 +458,7 @@ class StepState(BranchState):
         text: str,
         score: float,
         learnings: tuple[str, ...] = (),
+        rank: int = 0,
     ) -> Observation:
         """Return an observation made in the current iteration; see `Observation` for the
         parameters."""
@@ -471,6 +472,7 @@ class StepState(BranchState):
             iteration=self.iteration,
             score=score,
             learnings=learnings,
+            rank=rank,
         )
 
 

@@ -322,6 +322,5 @@ async def begin_check(
         streamed=text,
         streamed_sources=tuple(keys.values()),
         removed_markers=0,
-        has_gaps=False,
     )
     return SourceCheck(draft, described, readings, run, context, asked)

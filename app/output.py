@@ -87,14 +87,11 @@ def _run_data(stored: StoredRun) -> dict[str, Any]:
     steps = list[dict[str, Any]]()
     for step in state.steps:
         steps.append(_step_data(step, state.outcomes.get(step.id, _NOT_BEGUN)))
-    gaps = list[dict[str, Any]]()
-    for gap in ResearchMemory(state.own_observations).open_gaps():
-        gaps.append({"question": gap.text, "relevance": gap.score, "step": gap.step})
     planned = {
         "strategy": stored.strategy,
         "plan": list(state.plan.steps) if state.plan else [],
         "steps": steps,
-        "gaps": gaps,
+        "gaps": _gaps(state),
         "contradictions": _contradictions(state, state.own_observations),
     }
     data = _report_data(stored)
@@ -135,10 +132,10 @@ def _body_lines(stored: StoredRun) -> list[str]:
         lines += ["", "Steps"]
         for step in state.steps:
             lines += _step_lines(step, state.outcomes.get(step.id, _NOT_BEGUN))
-        gaps = ResearchMemory(state.own_observations).open_gaps()
+        gaps = _gaps(state)
         if gaps:
             lines += ["", "Not found"]
-            lines += [f"  - {gap.text}" for gap in gaps]
+            lines += [f"  - {gap['question']}" for gap in gaps]
     findings = _findings(state)
     if findings:
         lines += ["", "Research"]
@@ -189,7 +186,7 @@ def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
         f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not "
         "readable",
         f"  {counted(len(audit.disagreements), 'contradiction')}, "
-        f"{counted(len(audit.open_gaps), 'gap')} left open",
+        f"{counted(len(audit.gaps), 'gap')} left open",
     ]
     engines = engines_line(state)
     if engines:
@@ -227,8 +224,7 @@ def end_line(stored: StoredRun) -> str:
     parts = [f"{found} found, {len(read)} read, {len(report.sources)} cited"]
     if report.audit:
         parts.append(counts_line(report.audit))
-    notes = ReportNotes(state)
-    gaps = [*notes.research_gaps(), *notes.unanswered(), *notes.left_out()]
+    gaps = ReportNotes(state).gaps()
     if gaps:
         parts.append(f"{counted(len(gaps), 'gap')}, named under Notes")
     elif state.run.status == "completed_with_gaps":
@@ -318,32 +314,46 @@ def _step_data(step: PlanStep, outcome: StepOutcome) -> dict[str, Any]:
     }
 
 
+def _gaps(state: ResearchState) -> list[dict[str, Any]]:
+    """Return what is missing in the report, or what the research has not found if there is no
+    report yet."""
+    found = {gap.text: gap for gap in ResearchMemory(state.own_observations).open_gaps()}
+    texts = list(found)
+    if state.report:
+        texts = ReportNotes(state).gaps()
+    gaps = list[dict[str, Any]]()
+    for text in texts:
+        gap = found.get(text)
+        step = gap.step if gap else ""
+        gaps.append({"question": text, "relevance": gap.score if gap else 1.0, "step": step})
+    return gaps
+
+
 def _contradictions(
     state: ResearchState, observations: Sequence[Observation]
 ) -> list[dict[str, Any]]:
-    """Return the contradictions that the run has found."""
-    of_final_check = [found for found in observations if found.step == FINAL_CHECK]
-    confirmed = ResearchMemory(of_final_check).contradictions()
+    """Return the contradictions that the run has found, except those that the final check has
+    dismissed."""
+    noticed_by = dict[frozenset[str], str]()
+    for observation in sorted(observations, key=lambda found: found.order):
+        noticed_by.setdefault(frozenset(observation.claims), observation.step)
     data = list[dict[str, Any]]()
     for contradiction in ResearchMemory(observations).contradictions():
         dispute = ThreadDisputes(state).current(contradiction)
         claims = list[dict[str, Any]]()
         for side in dispute.sides:
+            claim = {"text": side.text, "n": 0, "source": "", "date": side.date}
             source = state.sources.get(side.source)
-            location = source.location if source else ""
-            claims.append(
-                {"text": side.text, "source": location, "date": side.date, "origin": side.origin}
-            )
-        # `ResearchMemory` merges equal ones, so the number stays the same for one that was
-        # confirmed.
-        with_this = ResearchMemory([*confirmed, contradiction]).contradictions()
+            if source:
+                claim |= {"n": source.number, "source": source.location}
+            claims.append({**claim, "origin": side.origin})
         data.append(
             {
                 "claims": claims,
                 "about": dispute.about,
                 "resolution": dispute.resolution,
-                "step": contradiction.step,
-                "is_confirmed": len(with_this) == len(confirmed),
+                "step": noticed_by[frozenset(contradiction.claims)],
+                "is_confirmed": contradiction.step == FINAL_CHECK,
             }
         )
     return data

@@ -9,6 +9,8 @@ from langgraph.types import Send
 
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.plan_text import plan_of_steps
+from ..core.evidence.memory.observations import ResearchMemory
+from ..core.records.plan import FINAL_CHECK
 from ..state import ResearcherState, ResearchState, StepState
 
 
@@ -82,11 +84,22 @@ def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrat
 
 def dispatch_tasks(
     state: ResearchState,
-) -> Sequence[Send] | Literal["orchestrate", "analyze_findings", "write_report", "edit_report"]:
-    """Dispatch a researcher per task, or go on to an analysis, the report, or a further turn."""
+) -> (
+    Sequence[Send]
+    | Literal["orchestrate", "analyze_findings", "cross_check", "write_report", "edit_report"]
+):
+    """Dispatch a researcher per task, or go on to an analysis, the report, or a further turn.
+
+    Before the report, contradictions that researchers have declared, or the orchestrator sees, are
+    settled.
+    """
     if state.progress.decision == "analyze":
         return "analyze_findings"
     if state.progress.decision == "report":
+        found = ResearchMemory(state.own_observations).contradictions()
+        is_declared = any(pair.step != FINAL_CHECK for pair in found)
+        if is_declared or state.progress.is_disputed:
+            return "cross_check"
         if state.draft:
             return "edit_report"
         return "write_report"

@@ -12,6 +12,7 @@ from ..nodes.ask_user import ask_user
 from ..nodes.begin import begin
 from ..nodes.clarify import clarify
 from ..nodes.collect import collect
+from ..nodes.cross_check import cross_check
 from ..nodes.edit_report import edit_report
 from ..nodes.grade_report import grade_report
 from ..nodes.look_up import look_up
@@ -37,6 +38,7 @@ from ._routing import (
     route_after_ask_user,
     route_after_begin,
     route_after_clarify,
+    route_after_cross_check,
     route_after_edit_report,
     route_after_grade_report,
     route_after_plan,
@@ -72,7 +74,7 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
         compile_drawable(build_researcher_graph(), name="researcher_graph"),
         error_handler=record_failure,
     )
-    for node in (write_report, grade_report, edit_report):
+    for node in (cross_check, write_report, grade_report, edit_report):
         graph.add_node(node)
     graph.add_node("verify_report", verify_report, error_handler=deliver_unchecked)
 
@@ -86,11 +88,23 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_conditional_edges(
         "orchestrate",
         dispatch_tasks,
-        ["researcher", "orchestrate", "analyze_findings", "write_report", "edit_report"],
+        [
+            "researcher",
+            "orchestrate",
+            "analyze_findings",
+            "cross_check",
+            "write_report",
+            "edit_report",
+        ],
     )
     graph.add_edge("researcher", "collect")
     graph.add_edge("collect", "orchestrate")
     graph.add_edge("analyze_findings", "orchestrate")
+    graph.add_conditional_edges(
+        "cross_check",
+        route_after_cross_check,
+        {"frame_report": "write_report", "edit_report": "edit_report"},
+    )
     graph.add_edge("write_report", "grade_report")
     graph.add_conditional_edges("grade_report", route_after_grade_report)
     graph.add_conditional_edges("edit_report", route_after_edit_report)

@@ -14,12 +14,13 @@ class GenerateFinding(BaseModel):
 
     missing: list[str] = Field(
         default_factory=list,
-        description="What the topic asks for and your results do not give, each in a phrase that "
-        "is understood alone; empty if nothing is missing.",
+        description="What the topic asks for and your results do not give, the most important "
+        "first, each in a phrase that is understood alone; empty if nothing is missing.",
     )
     contradictions: StatedDisputes = Field(
         default_factory=list,
-        description="Where results contradict each other on the topic; empty if they do not.",
+        description="Where results contradict each other on the topic, or good sources advise or "
+        "judge differently; empty if they do not.",
     )
 
 

@@ -10,12 +10,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, fi
 
 from ..core.evidence.citations.markers import without_markers
 from ..core.evidence.memory.observations import dispute_between
-from ..core.records.sources import Dispute, DisputeSubject, Source
+from ..core.records.sources import UNRESOLVED, Dispute, DisputeSubject, Source, in_one_line
 from ..state import BranchState
 
 
 class StatedDispute(BaseModel):
-    """Two statements of different sources on the same matter that cannot both be right."""
+    """Two statements of different sources on the same matter that cannot both be true, or that advise or judge differently."""  # noqa: E501
 
     model_config = ConfigDict(use_attribute_docstrings=True, coerce_numbers_to_str=True)
 
@@ -28,12 +28,24 @@ class StatedDispute(BaseModel):
     other_document: int
     """Number of the result or learning that says this."""
     about: DisputeSubject = "fact"
-    """`fact`: they disagree on what is true. `advice`: on what should be done."""
+    """`fact`: both cannot be true. `advice`: good sources recommend or judge differently."""
+    resolution: str = UNRESOLVED
+    """Which one to follow and why, in a clause: the other is older, measures something else, has another aim, or is a weaker source. `open` if the results do not say."""  # noqa: E501
 
     @field_validator("about", mode="before")
     @classmethod
     def _fact_unless_advice(cls, given: Any) -> DisputeSubject:
         return "advice" if given == "advice" else "fact"
+
+    @field_validator("resolution", mode="before")
+    @classmethod
+    def _open_unless_resolved(cls, given: Any) -> str:
+        if not isinstance(given, str):
+            return UNRESOLVED
+        # The numbers in it are those of the model's results, not those of the report.
+        words = in_one_line(without_markers(given))
+        is_open = words.casefold().strip(" .") in ("", UNRESOLVED)
+        return UNRESOLVED if is_open else words
 
 
 def _well_formed(entries: list[Any]) -> list[StatedDispute]:
@@ -73,7 +85,8 @@ def read_disputes(
             continue
         if claim and other and claim.casefold() != other.casefold():
             both = sources[first], sources[second]
-            disputes.append(dispute_between((claim, other), both, entry.about))
+            dispute = dispute_between((claim, other), both, entry.about, entry.resolution)
+            disputes.append(dispute)
     return tuple(disputes)
 
 

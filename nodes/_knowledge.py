@@ -53,11 +53,10 @@ def as_gaps(gaps: Iterable[Observation]) -> list[dict[str, Any]]:
 
 
 def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:
-    """Return context elements as JSON entries with kind, step and relevance."""
+    """Return context elements as JSON entries with kind and step."""
     entries: list[dict[str, Any]] = []
     for element in elements:
-        entry = element.model_dump(include={"kind", "content", "relevance"})
-        entry["relevance"] = round(element.relevance, 2)
+        entry = element.model_dump(include={"kind", "content"})
         entry["step"] = element.source
         entries.append(entry)
     return entries

@@ -47,6 +47,8 @@ class Order(NamedTuple):
     run."""
     missing: tuple[str, ...] | None = None
     """Questions that the model declares unanswered; None if it declares nothing."""
+    is_disputed: bool = False
+    """Whether the model sees contradictions that nobody has declared."""
 
 
 def decide(calls: Calls, progress: Progress, *, has_findings: bool, has_assigned: bool) -> Order:
@@ -66,7 +68,9 @@ def decide(calls: Calls, progress: Progress, *, has_findings: bool, has_assigned
     if report:
         if has_findings or _RESEARCH_FIRST in progress.nudges:
             answers = _answer_all(calls, _NOT_NEEDED, {report.tool: ACKNOWLEDGED})
-            return Order("report", progress, answers, missing=missing_in(report.arguments))
+            missing = missing_in(report.arguments)
+            is_disputed = report.arguments.get("is_disputed") is True
+            return Order("report", progress, answers, missing=missing, is_disputed=is_disputed)
         answers = _answer_all(calls, _RESEARCH_ALONE, {report.tool: _NOTHING_RESEARCHED})
         return Order("again", _nudged(progress, _RESEARCH_FIRST), answers)
     if tool_names.THINK_TOOL in by_tool:

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from ..core.records.plan import PlanStep, Suggestion
 from ..core.settings.limits import Limits
 
-NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
-"""Reason for skipping an analysis step."""
 _DEEPEST_BELOW_ANALYSIS = 2
 """Depth of follow-up steps below an analysis step."""
 

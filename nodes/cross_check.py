@@ -1,9 +1,10 @@
-"""Checks whether learnings contradict each other, before the report is written."""
+"""Settles where learnings contradict each other, before the report is written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 from langchain_core.messages import HumanMessage
@@ -18,7 +19,6 @@ from ..core.evidence.memory.observations import (
     observed_dispute,
 )
 from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
-from ..core.records.sources import DisputeSubject
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
@@ -28,10 +28,10 @@ from .turn import NodeRuntime, Turn, begin_turn
 
 
 class RecordContradictions(Form):
-    """Hand in which learnings contradict each other, and which open questions they answer."""
+    """Hand in where learnings contradict each other, and which open questions they answer."""
 
     contradictions: StatedDisputes
-    """The pairs of learnings that contradict each other; empty if there are none."""
+    """Each matter on which learnings contradict each other once, with the two that say it best; empty if there is none."""  # noqa: E501
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that the learnings do answer."""
 
@@ -46,13 +46,18 @@ class RecordContradictions(Form):
 
 
 async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Have a model compare the most relevant learnings if there are insights, apparent
-    contradictions or open gaps.
+    """Have a model compare the most relevant learnings if there are insights, declared
+    contradictions or open gaps, or the orchestrator asks for it.
+
+    It sees side by side the contradictions that different researchers or steps have declared,
+    merges those about one matter, and says how each resolves. Without its answer they stay as
+    declared.
     """
     memory = ResearchMemory(state.own_observations)
     # Learnings without a source, as in a follow-up on known facts, cannot contradict a source.
     has_sources = any(learning.source for learning in state.own_learnings)
-    has_reason = memory.insights() or memory.contradictions() or memory.open_gaps()
+    is_asked = state.progress.is_disputed
+    has_reason = memory.insights() or memory.contradictions() or memory.open_gaps() or is_asked
     if not has_sources or not has_reason:
         return {}
     turn = await begin_turn(state, runtime)
@@ -64,7 +69,8 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     found = ThreadDisputes(turn.state).confirmed()
     if found:
         turn.emit(ReportPackets(turn.placement).disputes(found))
-    return {**turn.update(), "memory": observed}
+    progress = turn.advanced(is_disputed=False)
+    return {**turn.update(), "progress": progress, "memory": observed}
 
 
 async def _check(memory: ResearchMemory, turn: Turn) -> dict[str, Observation]:
@@ -80,9 +86,10 @@ async def _check(memory: ResearchMemory, turn: Turn) -> dict[str, Observation]:
         RecordContradictions,
         "orchestrator",
         "cross_check",
-        [HumanMessage(state.brief.summary)],
+        [HumanMessage(_subject(state))],
+        language=state.run.language,
         knowledge=fenced_knowledge(
-            learnings=turn.learnings_for_prompt(learnings),
+            learnings=_as_entries(learnings, turn),
             sources=turn.sources_for_prompt(learnings),
             candidates=_candidates(memory, facts),
             gaps=as_gaps(gaps),
@@ -91,6 +98,9 @@ async def _check(memory: ResearchMemory, turn: Turn) -> dict[str, Observation]:
     if form is None:
         return {}
     observations = _disputes(form, facts, state)
+    if observations or turn.is_capable("orchestrator"):
+        # That a small or extractive model names no contradiction dismisses none.
+        observations += _dismissed(observations, memory, facts, state.progress.cycle)
     for number in form.answered_gaps:
         if 0 < number <= len(gaps):
             gap = gaps[number - 1]
@@ -110,20 +120,65 @@ def _comparable(state: ResearchState, memory: ResearchMemory, max_tokens: int) -
             first.append(learning)
         else:
             others.append(learning)
-    return fitting_learnings((first, others), state.brief.summary, max_tokens)
+    return fitting_learnings((first, others), _subject(state), max_tokens)
 
 
-def _candidates(memory: ResearchMemory, facts: Iterable[Fact]) -> list[list[int]]:
-    """Return the numbers of facts that apparently contradict each other, from 1."""
+def _subject(state: ResearchState) -> str:
+    """Return the summary of the conversation, or the question if there is no summary."""
+    return state.brief.summary or state.run.question
+
+
+def _as_entries(learnings: Sequence[Learning], turn: Turn) -> list[dict[str, Any]]:
+    """Return learnings for the prompt; which step or task they are from is of no use there."""
+    entries = turn.learnings_for_prompt(learnings)
+    for entry in entries:
+        del entry["step"]
+    return entries
+
+
+def _candidates(memory: ResearchMemory, facts: Iterable[Fact]) -> list[dict[str, Any]]:
+    """Return the declared contradictions as JSON entries, with the numbers of their facts."""
+    numbers = _numbers(facts)
+    candidates = list[dict[str, Any]]()
+    for pair in _shown(memory, numbers):
+        assert pair.dispute
+        number, other_number = map(numbers.__getitem__, pair.learnings)
+        candidates.append(
+            {
+                "numbers": [number, other_number],
+                "about": pair.dispute.about,
+                "resolution": pair.dispute.resolution,
+            }
+        )
+    return candidates
+
+
+def _numbers(facts: Iterable[Fact]) -> dict[str, int]:
+    """Return the numbers of the facts, from 1, by the ids of their learnings."""
     numbers = dict[str, int]()
     for number, fact in enumerate(facts, 1):
         for learning in fact.learnings:
             numbers[learning.id] = number
-    candidates = list[list[int]]()
-    for pair in memory.contradictions():
-        if numbers.keys() >= {*pair.learnings}:
-            candidates.append([numbers[learning_id] for learning_id in pair.learnings])
-    return candidates
+    return numbers
+
+
+def _shown(memory: ResearchMemory, numbers: Mapping[str, int]) -> list[Observation]:
+    """Return the declared contradictions of which both claims are among the numbered facts."""
+    return [pair for pair in memory.contradictions() if numbers.keys() >= {*pair.learnings}]
+
+
+def _dismissed(
+    confirmed: Iterable[Observation], memory: ResearchMemory, facts: Iterable[Fact], cycle: int
+) -> list[Observation]:
+    """Return the observations that dismiss the declared contradictions which the model was shown
+    and has not confirmed, since they are none or another one is about the same matter."""
+    kept = {found.claims for found in confirmed}
+    dismissed = list[Observation]()
+    for pair in _shown(memory, _numbers(facts)):
+        if pair.claims not in kept and pair.claims[::-1] not in kept:
+            changes = {"step": FINAL_CHECK, "round": cycle, "iteration": 0, "is_open": False}
+            dismissed.append(pair.model_copy(update=changes))
+    return dismissed
 
 
 def _disputes(
@@ -133,19 +188,20 @@ def _disputes(
 
     The texts of the facts are the claims: those in the form are shortened.
     """
-    subjects: dict[tuple[int, int], DisputeSubject] = {}
+    pairs: dict[tuple[int, int], StatedDispute] = {}
     for stated in form.contradictions:
         number, other = sorted((stated.document, stated.other_document))
         if 0 < number < other <= len(facts):
-            subjects[number, other] = stated.about
+            pairs[number, other] = stated
     disputes = list[Observation]()
-    for (number, other), subject in sorted(subjects.items()):
+    for (number, other), stated in sorted(pairs.items(), key=itemgetter(0)):
         pair = _from_two_sources(facts[number - 1], facts[other - 1])
         if pair is None:
             continue
         first, second = pair
         sources = state.sources[first.source], state.sources[second.source]
-        dispute = dispute_between((first.text, second.text), sources, subject)
+        claims = first.text, second.text
+        dispute = dispute_between(claims, sources, stated.about, stated.resolution)
         disputes.append(observed_dispute(dispute, pair, state.progress.cycle, FINAL_CHECK))
     return disputes
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.learned import fitting_learnings
-from ..core.evidence.memory.observations import ResearchMemory, relevance
+from ..core.evidence.memory.observations import ResearchMemory
 from ..core.evidence.text.similarity import distinct
 from ..core.records.plan import Learning
 from ..state import ResearchState, StateUpdate
@@ -52,7 +52,7 @@ def _main_conclusions(state: ResearchState) -> list[str]:
     memory = ResearchMemory(state.own_observations)
     noticed = [insight.text for insight in memory.insights()]
     if noticed:
-        return sorted(noticed, key=lambda text: -relevance(text, about))
+        return noticed
     relevant = fitting_learnings([learnings], about, _MAIN_MESSAGE_TOKENS)
     return [learning.text for learning in relevant[:1]]
 

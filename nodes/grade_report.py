@@ -9,12 +9,15 @@ from typing import Literal
 from pydantic import Field
 
 from ..core.events.blocks import ReportPackets
+from ..core.evidence.memory.observations import ResearchMemory
+from ..core.records.plan import Observation
 from ..core.records.report import Draft, Grade, Remark
 from ..core.writing.blocks import ReportBlock, report_blocks
 from ..core.writing.forms import Form
-from ..prompts import fence
+from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from ._further_research import may_research, tasks_waiting
+from ._knowledge import as_gaps
 from .turn import NodeRuntime, Turn, begin_turn
 
 _NOT_GRADED = (
@@ -61,6 +64,8 @@ class GradeReport(Form):
     """The most words that the request allows, or about how many it wants; 0 if it names no length."""  # noqa: E501
     fewest_words: int = 0
     """The fewest words that the request wants, or about how many; 0 if it names no length."""
+    answered_gaps: list[int] = Field(default_factory=list)
+    """Numbers of the `gaps` that the draft answers, or that a grade names as missing."""
 
 
 async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -83,9 +88,11 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     if not turn.is_capable("verifier"):
         return {}
     turn.announce("grade")
+    memory = ResearchMemory(state.own_observations)
+    declared = memory.declared_gaps()
     blocks = report_blocks(draft.text)
     async with turn.paid():
-        form = await _ask(turn, draft, blocks, to_grade)
+        form = await _ask(turn, draft, blocks, to_grade, declared)
     if form is None:
         return turn.update(notices=(*state.run.notices, _NOT_GRADED))
     grades = _merged(requirements, draft.grades, form.grades)
@@ -114,13 +121,23 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     )
     if is_researched:
         update |= tasks_waiting(turn, update["progress"], _open_tasks(graded), graded.rounds)
-    return {**update, "draft": graded}
+    closed = dict[str, Observation]()
+    for number in form.answered_gaps:
+        if 0 < number <= len(declared):
+            for gap in memory.closing(declared[number - 1], state.progress.cycle, "", 0):
+                closed[gap.key] = gap
+    return {**update, "draft": graded, "memory": closed}
 
 
 async def _ask(
-    turn: Turn, draft: Draft, blocks: Iterable[ReportBlock], to_grade: Iterable[str]
+    turn: Turn,
+    draft: Draft,
+    blocks: Iterable[ReportBlock],
+    to_grade: Iterable[str],
+    declared: Sequence[Observation],
 ) -> GradeReport | None:
-    """Have the model grade these requirements, and remark on a draft that has no grades yet.
+    """Have the model grade these requirements, say which declared gaps the draft answers, and
+    remark on a draft that has no grades yet.
 
     Returns None if it cannot.
     """
@@ -140,6 +157,7 @@ async def _ask(
         sections=_lengths(turn, draft),
         knowledge=turn.basis.known_findings(turn.context.limits.memory_tokens),
         requirements=fence("\n".join(requirements)),
+        gaps=fenced_knowledge(gaps=as_gaps(declared)),
     )
 
 

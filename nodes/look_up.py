@@ -90,7 +90,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             learnings[learning.id] = learning
     memory = dict[str, Observation]()
     if not passages:
-        gap = gap_of(task.text, run.id, 0, task.id, about=task.text)
+        gap = gap_of(task.text, run.id, 0, task.id)
         memory[gap.key] = gap
     return {
         **turn.update(),

@@ -71,8 +71,13 @@ class GenerateReport(BaseModel):
 
     missing: list[str] = Field(
         default_factory=list,
-        description="What the request asks for and no result answers, each in a phrase that is "
-        "understood alone; empty if everything is answered.",
+        description="What the request asks for and no result answers, the most important first, "
+        "each in a phrase that is understood alone; empty if everything is answered.",
+    )
+    is_disputed: bool = Field(
+        default=False,
+        description="Whether results contradict each other, or good sources advise differently, "
+        "where `contradictions` do not say so.",
     )
 
 
@@ -143,8 +148,8 @@ def _gaps_left(turn: Turn) -> dict[str, Observation]:
         # Its graded checklist says what is open.
         return gaps
     progress = state.progress
-    for call_id, task in progress.waiting[:MOST_GAPS]:
-        gap = gap_of(task, state.run.id, progress.cycle, call_id, about=task)
+    for rank, (call_id, task) in enumerate(progress.waiting[:MOST_GAPS]):
+        gap = gap_of(task, state.run.id, progress.cycle, call_id, rank)
         gaps[gap.key] = gap
     return gaps
 
@@ -256,6 +261,7 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> tuple[St
             "thought": events.thoughts or progress.thought,
             "turn": events.placement.turn_index,
             "waiting": (),
+            "is_disputed": order.is_disputed,
         }
     )
     logging.getLogger(__name__).info(

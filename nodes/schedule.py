@@ -11,11 +11,17 @@ from ..core.evidence.memory.observations import (
     ResearchMemory,
     relevance,
 )
-from ..core.records.plan import Learning, PlanStep, StepOutcome, StepTask
+from ..core.records.plan import (
+    NOTHING_TO_THINK_OVER,
+    Learning,
+    PlanStep,
+    StepOutcome,
+    StepTask,
+)
 from ..core.records.sources import Source
 from ..state import ResearchState, StateUpdate
 from ._budget import Budget
-from ._steps import NOTHING_TO_THINK_OVER, due, replace_steps, restore_skipped, skip_pending
+from ._steps import due, replace_steps, restore_skipped, skip_pending
 from .turn import NodeRuntime, Turn, begin_turn
 
 _ANALYSIS_SHARE = 0.2
@@ -141,7 +147,7 @@ def _task(step: PlanStep, steps: int, turn: Turn) -> StepTask:
         gaps = [gap for gap in memory.open_gaps() if relevance(gap.text, step.task)]
         seconds = _seconds_to_search(turn)
     reasonings = _reasonings(state.outcomes, step)
-    elements = memory.elements_for(step.task, reasonings, limits.max_elements)
+    elements = memory.elements(reasonings, limits.max_elements)
     fields = Budget(limits, state.spending).shared_task_fields(run, steps)
     fields["seconds"] = seconds
     return StepTask(

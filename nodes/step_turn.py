@@ -106,7 +106,7 @@ class Judged(Form):
     """A judgement of what a step has found."""
 
     insights: list[str] = Field(default_factory=list)
-    """What the learnings show when taken together, one sentence each."""
+    """What the learnings show when taken together, one sentence each, the most important first."""
     gaps: list[FoundGap] = Field(default_factory=list)
     """What the task asks for and is still unknown, unless it is already listed as an open question."""  # noqa: E501
     completeness: float = Field(default=0.0, ge=0, le=1)
@@ -140,7 +140,7 @@ class RecordRound(Judged):
     learnings: list[LearnedFact] = Field(default_factory=list)
     """The facts in the last results that are relevant to the task and not known yet."""
     contradictions: StatedDisputes = Field(default_factory=list)
-    """Where results contradict each other; empty if they do not."""
+    """Where results contradict each other, or good sources advise or judge differently; empty if they do not."""  # noqa: E501
     calculations: list[str] = Field(default_factory=list, description=CALCULATION_LINES)
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that the last results answer."""
@@ -430,14 +430,15 @@ class StepWork:
         observations = list[Observation]()
         learnings = tuple(sorted(rests_on))
         if learnings and is_confident(confidence):
-            for text in as_lines([*form.insights]):
+            for rank, text in enumerate(as_lines([*form.insights])):
                 # Its calculations have no numbers in the thread yet.
                 plain, _ = with_calculations(text, {})
-                observation = state.observation("insight", plain, _INSIGHT_CONFIDENCE, learnings)
-                observations.append(observation)
-        for gap in form.gaps:
+                observations.append(
+                    state.observation("insight", plain, _INSIGHT_CONFIDENCE, learnings, rank)
+                )
+        for rank, gap in enumerate(form.gaps):
             for text in as_lines([gap.question]):
-                observations.append(state.observation("gap", text, gap.relevance))
+                observations.append(state.observation("gap", text, gap.relevance, rank=rank))
         return {observation.key: observation for observation in observations}
 
 

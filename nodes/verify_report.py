@@ -84,14 +84,13 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     for action in state.own_actions:
         asked += action.asked
     notices += asked_notes(asked)
-    has_gaps = draft.has_gaps or bool(draft.open_grades)
-    has_gaps |= bool(await asyncio.to_thread(ReportNotes(turn.state).parts_left_out, cited))
     outline = turn.basis.outline(turn.context)
     if outline:
         deviations = tuple(await asyncio.to_thread(outline.deviations, text))
         report = report.model_copy(update={"outline_deviations": deviations})
-        has_gaps |= bool(deviations)
-    status = "completed_with_gaps" if has_gaps else "completed"
+    turn.apply(report=report)
+    missing = await asyncio.to_thread(ReportNotes(turn.state).missing, cited)
+    status = "completed_with_gaps" if any(missing) else "completed"
     update = turn.update(status=status, notices=tuple(notices))
     spending = {**state.spending, **turn.spending}
     turn.apply(run=update["run"], spending=spending, report=report)

@@ -11,11 +11,9 @@ from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import source_list
 from ..core.models.resolve import profile_of
 from ..core.records.report import Draft
-from ..core.writing.notes import ReportNotes
 from ..core.writing.report import ReportEvents, clean_report
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
-from ._steps import NOTHING_TO_THINK_OVER
 from .turn import NodeRuntime, Turn, begin_turn
 
 
@@ -97,9 +95,6 @@ def _draft(turn: Turn, events: ReportEvents, written: str) -> Draft:
     """Return the draft of a text."""
     state = turn.state
     report = clean_report(written, state.sources, state.calculations.values())
-    has_gaps = bool(ReportNotes(state).research_gaps() or turn.basis.missing)
-    has_gaps |= bool(state.run.stop_reason) or not report.cited
-    has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
     streamed = dict(sorted(events.citations.cited.items()))
     return Draft(
         text=report.text,
@@ -109,7 +104,6 @@ def _draft(turn: Turn, events: ReportEvents, written: str) -> Draft:
         streamed=events.written,
         streamed_sources=tuple(streamed.values()),
         removed_markers=report.removed_markers,
-        has_gaps=has_gaps,
         findings=tuple(state.findings),
         title=report.title,
     )

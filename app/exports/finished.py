@@ -74,9 +74,12 @@ def finished_report(stored: StoredRun) -> Finished:
     title = title_or_question(shown.title, shown.run.question)
     if report.is_title_marked:
         title += f" ({labels(shown.run.language_code).not_verified})"
-    gaps = report.audit.open_gaps if report.audit else ()
+    gaps = report.audit.gaps if report.audit else ()
     # The audit lists the gaps.
-    notes = [note for note in shown.notes if note.partition(": ")[2] not in gaps]
+    notes = list[str]()
+    for note in shown.notes:
+        if note not in gaps and note.partition(": ")[2] not in gaps:
+            notes.append(note)
     return Finished(
         title=title,
         question=shown.run.question,

@@ -296,11 +296,12 @@ async def show_source(request: Request) -> Response:
     report = stored.state.report
     sources = stored.state.sources
     keys = report.keys if report else {}
-    if request.query_params.get("of") == "thread":
-        in_thread = {source.number: key for key, source in sources.items() if source.number}
-        key = in_thread.get(number)
-    else:
-        key = keys.get(number)
+    in_thread = {source.number: key for key, source in sources.items() if source.number}
+    key = in_thread.get(number)
+    if request.query_params.get("of") != "thread":
+        # Numbers in a report are those in the thread; its table of disputes may cite a source that
+        # its text does not.
+        key = keys.get(number, key)
     if key is None:
         raise HTTPException(404, f"Source {number} does not exist.")
     pages = Pages(opened_books[-1].database.store, stored.thread)
@@ -416,6 +417,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
             }
         )
     spent = total(state.spending)
+    notes = ReportNotes(state)
     data = {
         "thread": stored.thread,
         "name": stored.name,
@@ -447,7 +449,8 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "excluded": [state.sources[key].number for key in state.excluded],
         "checked": stored.checked,
         "done": run.done,
-        "open_gaps": ReportNotes(state).open_points(),
+        "open_gaps": notes.gaps(),
+        "open_points": notes.open_points(),
         "messages": messages,
     }
     return clean_nested(data)

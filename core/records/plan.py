@@ -21,6 +21,8 @@ FINAL_CHECK = "final-validation"
 the last step."""
 
 
+NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
+"""Reason for skipping an analysis, worded for the reader."""
 PLAN_TIME_OVER = "the time of the plan was over (max_seconds_planned)"
 """Reason for ending a step early, worded for the reader."""
 
@@ -139,13 +141,18 @@ class Observation(Record):
     round: int = 0
     """Research round in which it was noticed, from 0."""
     step: str = ""
-    """Id of the step or task that noticed it, or `FINAL_CHECK`."""
+    """Id of the step or task that noticed it, or `FINAL_CHECK`; empty for what the orchestrator
+    declared."""
     iteration: int = 0
     """Iteration of the step, from 1."""
     is_open: bool = True
-    """For a gap: whether this observation opens it (True) or closes it."""
+    """Whether this observation opens a gap or finds a contradiction (True), or closes or dismisses
+    it."""
     score: float = 0.0
-    """Confidence of an insight, relevance of a gap, from 0 to 1."""
+    """Confidence of an insight, relevance of a gap as its model judged it, from 0 to 1."""
+    rank: int = 0
+    """Position among the insights or gaps that the model named with it, the most important first,
+    from 0."""
     learnings: tuple[str, ...] = ()
     """Ids of the learnings that it is based on; for a contradiction, one per claim."""
 
@@ -171,9 +178,10 @@ class Observation(Record):
         return f"{short_hash(noticed, *learnings)}-{self.question_id[:8]}"
 
     @property
-    def order(self) -> tuple[int, tuple[tuple[int, str], ...], str]:
-        """Key by which observations are sorted by round, then by step."""
-        return self.round, self.step_order, self.key
+    def order(self) -> tuple[int, int, tuple[tuple[int, str], ...], str]:
+        """Key by which observations are sorted: by round; within a round, what each step or task
+        named first comes first."""
+        return self.round, self.rank, self.step_order, self.key
 
     @property
     def step_order(self) -> tuple[tuple[int, str], ...]:
@@ -186,8 +194,6 @@ class Element(Record):
 
     content: str
     """Its text."""
-    relevance: float
-    """Relevance to the step's task, from 0 to 1."""
     source: str
     """Id of the earlier step."""
     kind: Literal["insight", "contradiction", "reasoning"]

@@ -109,8 +109,6 @@ class Draft(CitingText):
     """Keys of the sources that the streamed text cited."""
     removed_markers: int
     """Number of markers that were removed because they named no existing source."""
-    has_gaps: bool
-    """Whether research left something open or out."""
     grades: tuple[Grade, ...] = ()
     """Grades of the checklist items, in order; empty until graded."""
     is_graded: bool = False
@@ -264,7 +262,10 @@ class Audit(Record):
     disagreements: tuple[Dispute, ...] = ()
     """Disputes between sources."""
     open_gaps: tuple[str, ...] = ()
-    """Checklist items that the report leaves open; if there is no checklist, what was not found."""
+    """What the report leaves open: checklist items, what was declared as not found, parts of the
+    question that it leaves out."""
+    unfinished: tuple[str, ...] = ()
+    """What was not researched to the end, and why; one note each."""
     not_read: tuple[NotRead, ...] = ()
     """Pages and files that could not be read."""
     model_calls: int
@@ -279,6 +280,11 @@ class Audit(Record):
     """Active seconds of the run."""
     failures: tuple[str, ...] = ()
     """Failures during the check, as clients were told."""
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """All that is missing, as status, notes and exports count it."""
+        return (*self.open_gaps, *self.unfinished)
 
     @property
     def was_judged(self) -> bool:
@@ -353,11 +359,11 @@ class FinishedReport(Record):
     """The run that wrote it, as it ended."""
     report: Report
     sources: tuple[Source, ...]
-    """The sources that it cites, and those of `contradictions`, as they were read for it."""
+    """The sources of its text and of `contradictions`, as they were read for it."""
     notes: tuple[str, ...]
     """The notes below it."""
     contradictions: tuple[Dispute, ...]
-    """Disputes between its sources."""
+    """Disputes between its sources that its text does not name; a table below it does."""
     left_out: tuple[str, ...]
     """Parts of the question that it leaves out."""
     was_researched: bool
@@ -365,8 +371,14 @@ class FinishedReport(Record):
 
     @property
     def cited(self) -> list[Source]:
-        """The sources that it cites, with their numbers in its text."""
-        return self.report.cited({source.key: source for source in self.sources})
+        """The sources that its text or its table of disputes cites, ordered by number."""
+        sources = {source.key: source for source in self.sources}
+        cited = {source.key: source for source in self.report.cited(sources)}
+        for dispute in self.contradictions:
+            for key in dispute.sources:
+                if sources[key].number:
+                    cited.setdefault(key, sources[key])
+        return sorted(cited.values(), key=lambda source: source.number)
 
 
 class Version(Record):

@@ -411,3 +411,5 @@ class Progress(Record):
     """(call id, text) of each requested analysis; the last may be in progress."""
     waiting: tuple[tuple[str, str], ...] = ()
     """(call id, text) of the tasks that wait for a later round."""
+    is_disputed: bool = False
+    """Whether the orchestrator sees results that contradict each other and were not declared."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..records.plan import Observation, StepTask
-from ..records.report import Report
+from ..records.report import Draft, Report
 from ..records.research import Finding, Run
 from ..records.sources import Dispute
 
@@ -26,7 +26,10 @@ def _observation(fields: Fields) -> tuple[type, Fields]:
 
 
 def _step_task(fields: Fields) -> tuple[type, Fields]:
-    return StepTask, {**fields, "gaps": [_with_dispute(gap) for gap in fields.get("gaps", ())]}
+    """Drop the relevance of what is known of other steps: it was the share of common words."""
+    elements = [_without(element, "relevance") for element in fields.get("elements", ())]
+    gaps = [_with_dispute(gap) for gap in fields.get("gaps", ())]
+    return StepTask, {**fields, "elements": elements, "gaps": gaps}
 
 
 def _with_dispute(observation: Fields) -> Fields:
@@ -65,6 +68,11 @@ def _run(fields: Fields) -> tuple[type, Fields]:
     return Run, kept
 
 
+def _draft(fields: Fields) -> tuple[type, Fields]:
+    """Drop the flag for gaps, which follows from the state."""
+    return Draft, _without(fields, "has_gaps")
+
+
 def _report(fields: Fields) -> tuple[type, Fields]:
     """Drop the former fields for a verdict's calculations (text) and for a report that is mostly
     unverified (a flag)."""
@@ -92,6 +100,7 @@ def _without(fields: Fields, name: str) -> Fields:
 
 UPGRADES: dict[str, Upgrade] = {
     "ConflictingClaims": _dispute,
+    "Draft": _draft,
     "Finding": _finding,
     "Observation": _observation,
     "Report": _report,

@@ -410,8 +410,10 @@ def dispute_line(dispute: Dispute, numbers: Mapping[str, int]) -> str:
     for side in dispute.sides:
         shown.append(f"{side.text} [{numbers.get(side.source, 0)}] ({side.date or 'undated'})")
     line = f"- {' – but: '.join(shown)}"
-    if dispute.newer:
-        line += f"; [{numbers.get(dispute.newer, 0)}] is newer"
     if dispute.is_resolved:
-        line += f"; resolved: {dispute.resolution}"
+        return f"{line}; resolved: {dispute.resolution}"
+    if dispute.newer:
+        line += f"; open, [{numbers.get(dispute.newer, 0)}] is newer"
+    else:
+        line += "; open"
     return line

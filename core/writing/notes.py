@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from ...state import ResearchState
 from ..evidence.citations.citing import cited_numbers
 from ..evidence.memory.learned import facts_of
 from ..evidence.memory.observations import ResearchMemory
 from ..records import tool_names
-from ..records.plan import Observation
+from ..records.plan import NOTHING_TO_THINK_OVER, Observation
 from ..records.research import ON_OPEN_REQUIREMENT, Action, Finding, Run
 from ..records.sources import NotRead
 
@@ -18,7 +19,17 @@ _LISTED = 20
 """Maximum number of failed searches, and of unread sources, named in the notes."""
 _WORDS_NAMED = 5
 """Maximum number of words left out of web queries that are named in the notes."""
+_CITES_NOTHING = "The report cites no source."
 WITHHELD_REASON = "the provider of the model refuses such text"
+
+
+class Missing(NamedTuple):
+    """What is missing in a report; without any, its run has ended without gaps."""
+
+    left_open: tuple[str, ...]
+    """See `Audit.open_gaps`."""
+    unfinished: tuple[str, ...]
+    """See `Audit.unfinished`."""
 
 
 class ReportNotes:
@@ -36,18 +47,20 @@ class ReportNotes:
         for assumption in run.assumptions:
             unasked = "No clarification was possible, so the question was taken as written."
             notes.append(f"{unasked} Left open: {assumption}")
-        if run.stop_reason:
-            notes.append(_line("Research ended early", run.stop_reason))
+        unfinished = self.unfinished()
+        notes += unfinished
         if self._state.plan and self._state.plan.remark:
             notes.append(self._state.plan.remark)
-        notes += self.research_gaps()
         for step in self._state.steps:
-            if step.status == "skipped":
-                notes.append(_line("Not done", step.title, step.reason))
+            line = _line("Not done", step.title, step.reason)
+            if step.status == "skipped" and line not in unfinished:
+                notes.append(line)
         is_graded = bool(self._state.draft and self._state.draft.grades)
         missing = "Still open" if is_graded else "Not found"
         for gap in self.unanswered():
             notes.append(f"{missing}: {gap}")
+        if report and self.gaps() == [_CITES_NOTHING]:
+            notes.append(_CITES_NOTHING)
         notes += self.outline_deviations()
         not_researched = self.steps_not_researched()
         for part in self.left_out():
@@ -72,7 +85,27 @@ class ReportNotes:
             notes.append(f"Not read: {len(unread) - _LISTED} more.")
         return notes
 
-    def research_gaps(self) -> list[str]:
+    def missing(self, cited: Collection[str]) -> Missing:
+        """Return all that is missing in a report that cites these sources (keys)."""
+        left_open = (*self.unanswered(), *self.outline_deviations(), *self.parts_left_out(cited))
+        unfinished = self.unfinished()
+        if not left_open and not unfinished and not cited:
+            unfinished.append(_CITES_NOTHING)
+        return Missing(left_open, tuple(unfinished))
+
+    def unfinished(self) -> list[str]:
+        """Return notes on what was not researched to the end: because of a limit, an error, or
+        because there was nothing to think over."""
+        notes = list[str]()
+        if self._state.run.stop_reason:
+            notes.append(_line("Research ended early", self._state.run.stop_reason))
+        notes += self._research_gaps()
+        for step in self._state.steps:
+            if step.reason == NOTHING_TO_THINK_OVER:
+                notes.append(_line("Not done", step.title, step.reason))
+        return notes
+
+    def _research_gaps(self) -> list[str]:
         """Return notes on tasks with errors or without an end, and on what was left out."""
         findings = self._state.own_findings
         notes = list[str]()
@@ -102,19 +135,21 @@ class ReportNotes:
         return [*notes, *sorted(faults - reasons - {""})]
 
     def unanswered(self) -> list[str]:
-        """Return the checklist items that the report does not meet.
+        """Return the checklist items that the report does not meet, and the gaps that the
+        orchestrator declared and the editor has not closed.
 
-        If it was not graded, the gaps of its researchers. The checklist is preferred, since
-        researchers' gaps go beyond the request and repeat each other.
+        If it was not graded, all open gaps. The checklist is preferred to what researchers declare,
+        since that goes beyond the request and repeats itself.
         """
-        if self._state.draft and self._state.draft.grades:
-            missing = dict[str, None]()
-            for grade in self._state.draft.open_grades:
-                missing.setdefault(grade.missing or grade.requirement)
-            return list(missing)
-        return missing_of(
-            self._state.run, self._state.findings.values(), self._state.memory.values()
-        )
+        state = self._state
+        if not state.draft or not state.draft.grades:
+            return missing_of(state.run, state.findings.values(), state.memory.values())
+        missing = dict[str, None]()
+        for grade in state.draft.open_grades:
+            missing.setdefault(grade.missing or grade.requirement)
+        for gap in ResearchMemory(state.own_observations).declared_gaps():
+            missing.setdefault(gap.text)
+        return list(missing)
 
     def outline_deviations(self) -> list[str]:
         """Return how the headings of the report differ from the outline, a sentence each."""
@@ -137,13 +172,27 @@ class ReportNotes:
         return [*self.steps_not_researched(), *self.unused_tasks(cited)]
 
     def open_points(self) -> list[str]:
-        """Return what the finished report leaves open; empty if there is no report."""
+        """Return what the finished report leaves open and is worth asking for; empty if there is no
+        report."""
         report = self._state.report
         if report is None:
             return []
         if report.audit:
             return list(report.audit.open_gaps)
         return [*self.unanswered(), *self.outline_deviations(), *self.left_out()]
+
+    def gaps(self) -> list[str]:
+        """Return all that is missing in the finished report, as status, notes and exports count it;
+        empty if there is no report."""
+        report = self._state.report
+        if report is None:
+            return []
+        if report.audit:
+            return list(report.audit.gaps)
+        if self._state.run.status == "completed":
+            return []
+        missing = self.missing(report.sources)
+        return [*missing.left_open, *missing.unfinished]
 
     def steps_not_researched(self) -> list[str]:
         """Return the steps of the orchestrator's plan that no task researched.
@@ -249,7 +298,7 @@ class ReportNotes:
         return stated
 
     def _tasks_named(self) -> set[str]:
-        """Return the tasks of the current question that `research_gaps` or `unanswered` names, in
+        """Return the tasks of the current question that `unfinished` or `unanswered` names, in
         whichever words."""
         missing = self.unanswered()
         named = {*missing, *_explained_tasks(self._state.run, self._state.findings.values())}
@@ -266,7 +315,7 @@ class ReportNotes:
     def _search_notes(self) -> list[str]:
         """Return a note for each reason why searches failed, with all queries that failed for it,
         and for each engine that could search only in part."""
-        # `research_gaps` already has the failed steps of a typed plan, with their reasons.
+        # `unfinished` already has the failed steps of a typed plan, with their reasons.
         reported = set[str]()
         for finding in self._state.findings.values():
             reported.update(finding.failures)
@@ -298,18 +347,18 @@ def outline_deviations(state: ResearchState) -> list[str]:
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
-    """Return the open gaps of a question in order, except tasks that `research_gaps` reports."""
+    """Return the open gaps of a question in order, except tasks that `unfinished` reports."""
     of_question = [observation for observation in memory if observation.question_id == run.id]
     explained = _explained_tasks(run, findings)
     missing = list[str]()
-    for gap in sorted(ResearchMemory(of_question).open_gaps(), key=lambda gap: gap.order):
+    for gap in ResearchMemory(of_question).open_gaps():
         if gap.text not in explained:
             missing.append(gap.text)
     return missing
 
 
 def _explained_tasks(run: Run, findings: Iterable[Finding]) -> set[str]:
-    """Return the tasks of a question that `research_gaps` reports with a reason."""
+    """Return the tasks of a question that `unfinished` reports with a reason."""
     explained = set[str]()
     for finding in findings:
         has_reason = finding.ended != "done" or finding.is_withheld or finding.failures

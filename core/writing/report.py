@@ -329,13 +329,16 @@ def _new_message_id() -> str:
 def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
     """Return a finished report as a draft that can be edited, with its marks.
 
-    What it leaves open are its grades, also if there was no checklist. `words` are the labels of
-    its language, `findings` the ids of the findings that were known when it was written.
+    What it leaves open is among its grades, also if that is no item of a checklist. `words` are the
+    labels of its language, `findings` the ids of the findings that were known when it was written.
     """
     text = report.checked_text
     grades = list(report.grades)
-    if report.audit and not grades:
-        for gap in report.audit.open_gaps:
+    known = set(report.outline_deviations)
+    for grade in grades:
+        known.add(grade.missing or grade.requirement)
+    for gap in report.audit.open_gaps if report.audit else ():
+        if gap not in known:
             grades.append(Grade(requirement=gap, verdict="not answered"))
     foreword = afterword = ""
     for block in report.house_words:
@@ -351,7 +354,6 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
         streamed=text,
         streamed_sources=report.sources,
         removed_markers=0,
-        has_gaps=False,
         grades=tuple(grades),
         is_graded=True,
         findings=tuple(findings),
@@ -511,6 +513,7 @@ def _audit_of(
     consulted += report.keys.values()
     spent = total(state.spending)
     notes = ReportNotes(state)
+    missing = notes.missing(report.keys.values())
     return Audit(
         checked=shown.total(),
         supported=shown["supported"],
@@ -526,12 +529,9 @@ def _audit_of(
         excerpts_cited=len(unopened),
         reprints=tuple(groups),
         judge_grade=report.grade,
-        disagreements=tuple(ThreadDisputes(state).in_text(report.text)),
-        open_gaps=(
-            *notes.unanswered(),
-            *notes.outline_deviations(),
-            *notes.parts_left_out(report.keys.values()),
-        ),
+        disagreements=tuple(ThreadDisputes(state).citing(report.keys.values())),
+        open_gaps=missing.left_open,
+        unfinished=missing.unfinished,
         not_read=tuple(notes.not_read()),
         model_calls=spent.calls,
         input_tokens=spent.input_tokens,

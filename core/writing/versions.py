@@ -160,7 +160,7 @@ class ThreadVersions:
     def finished(self, report: Report) -> FinishedReport:
         """Return a report of the current question with all that is printed with it."""
         notes = ReportNotes(self._state)
-        contradictions = ThreadDisputes(self._state).in_report(report)
+        contradictions = ThreadDisputes(self._state).not_named_in(report)
         sources = {source.key: source for source in report.cited(self._state.sources)}
         for dispute in contradictions:
             for key in dispute.sources:

@@ -213,11 +213,12 @@ def test_a_planned_run_shows_its_steps_its_follow_ups_below_them_and_what_was_no
     claims = [
         {
             "text": "In 1844.",
+            "n": 1,
             "source": SOURCES[0].location,
             "date": "2021-05-04",
             "origin": "other",
         },
-        {"text": "In 1845.", "source": SOURCES[1].location, "date": "", "origin": "own"},
+        {"text": "In 1845.", "n": 2, "source": SOURCES[1].location, "date": "", "origin": "own"},
     ]
     disputed = {
         "claims": claims,

@@ -178,9 +178,9 @@ def test_the_page_lists_sources_contradictions_gaps_and_unread_sources() -> None
     assert "file:" not in second
     assert "Nearly the same text: 1, 3" in at(page, "//section[@aria-labelledby='sources']")[0]
     assert at(page, "//table[@class='contradictions']/tbody/tr/*") == [
-        "Lit in 1844. Skerry Light – Register, 2021-05-04",
-        "Lit in 1846. Lighthouses of the coast, 2019-11",
-        "Skerry Light – Register",
+        "Lit in 1844. 1 Skerry Light – Register, 2021-05-04",
+        "Lit in 1846. 3 Lighthouses of the coast, 2019-11",
+        "open",
     ]
     assert at(page, "//section[@aria-labelledby='gaps']//li") == ["Who designed it?"]
     unread = ["https://closed.example/", "the server asks for a password"]

@@ -95,7 +95,7 @@ def test_the_evidence_stands_in_a_table_whose_head_is_repeated() -> None:
     assert "no word of '38'" in cells(evidence)[3][2]
     assert cells(evidence)[5][1] == "not supported Judged by openai:judge-1"
     assert evidence.rows[0]._tr.xpath("./w:trPr/w:tblHeader")
-    assert cells(contradictions)[1][2] == "Skerry Light – Register"
+    assert cells(contradictions)[1][2] == "open"
     assert cells(not_read)[1] == ["https://closed.example/", "the server asks for a password"]
     assert any(
         paragraph.text.startswith("Statements checked: 7 · ") for paragraph in found.paragraphs
@@ -115,9 +115,14 @@ def test_the_evidence_stands_in_a_table_whose_head_is_repeated() -> None:
                 "evidence_5",
                 "source_1",
                 "source_3",
+                "source_1",
+                "source_3",
             ],
         ),
-        (finished(report=UNCHECKED), ["source_1", "source_1", "source_2", "source_3", "source_1"]),
+        (
+            finished(report=UNCHECKED),
+            ["source_1", "source_1", "source_2", "source_3", "source_1", "source_1", "source_3"],
+        ),
     ],
     ids=["checked", "unchecked"],
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from kit.reports import SOURCES, finished
 
 from deep_research.app.exports._page import report_page
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import comparison_table
+from deep_research.core.evidence.memory._naming import names_dispute
 from deep_research.core.evidence.memory.observations import (
     ThreadDisputes,
     dispute_between,
@@ -14,6 +16,7 @@ from deep_research.core.evidence.memory.observations import (
 )
 from deep_research.core.records.plan import Learning
 from deep_research.core.records.research import Run
+from deep_research.core.records.sources import Dispute
 from deep_research.core.writing.basis import dispute_line
 from deep_research.state import ResearchState
 
@@ -55,3 +58,38 @@ def test_a_date_that_is_found_after_the_dispute_is_shown_with_it() -> None:
     )
     [shown] = ThreadDisputes(state).confirmed()
     assert (shown.dates, shown.newer) == (("2021-05-04", "2019-11"), PAIR[0].key)
+
+
+KEYS = {1: SOURCES[0].key, 3: SOURCES[2].key}
+ADVICE = dispute_between(
+    ("The council advises to sell the old lamp.", "The trust recommends keeping it as it is."),
+    PAIR,
+    "advice",
+)
+
+
+@pytest.mark.parametrize(
+    ("dispute", "text", "is_named"),
+    [
+        (OPEN, "It was lit in 1844 [1], though the guide has 1846 [3].", True),
+        (OPEN, "It opened in 1844 [1].\n\nThe guide has 1846 [3].", True),
+        (OPEN, "| Source | Year |\n|---|---|\n| Register [1] | 1844 |\n| Guide [3] | 1846 |", True),
+        (OPEN, "It was lit in 1844 [1, 3].", False),
+        (OPEN, "It was lit in 1844 [1]. Others say 1846.", False),
+        (OPEN, "It was lit in 1844 [1].\n\nIt is tall.\n\nThe guide has 1846 [3].", False),
+        (ADVICE, "The trust would keep the lamp [3]; the council would rather sell it [1].", True),
+        (ADVICE, "The lamp is old [1], and the tower is tall [3].", False),
+    ],
+)
+def test_a_text_names_a_dispute_where_it_cites_both_sides_and_states_what_each_says(
+    dispute: Dispute, text: str, is_named: bool
+) -> None:
+    assert names_dispute(text, KEYS, dispute) is is_named
+
+
+def test_columns_of_the_table_that_would_be_empty_are_left_out() -> None:
+    undated = OPEN.model_copy(update={"dates": ("", "")})
+    table = comparison_table([undated], labels("en"), KNOWN, NUMBERS)
+    assert "| Claim | Other claim | Resolution |" in table and "not stated" not in table
+    table = comparison_table([undated, RESOLVED], labels("en"), KNOWN, NUMBERS)
+    assert "| not stated / not stated | open |" in table

@@ -85,7 +85,7 @@ def test_contradictions_follow_the_answer_and_are_not_read_back() -> None:
         sources={SOURCE.key: SOURCE, other.key: other},
     )
     _, heading, below = document.partition(f"Tall. [1]\n\n## {ENGLISH.contradictions}\n\n|")
-    assert heading and "\n| Lit in 1844. | Lit in 1846. |" in below.partition("## Sources")[0]
+    assert heading and "\n| Lit in 1844. [1] | Lit in 1846. (" in below.partition("## Sources")[0]
     assert read_body(document) == "Lit in 1844. [1]\n\n## More\n\nTall. [1]"
 
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from deep_research.core.evidence.memory.observations import (
     ResearchMemory,
+    gap_of,
     relevance,
 )
 from deep_research.core.evidence.text.similarity import components
-from deep_research.core.records.plan import Element, Observation
+from deep_research.core.records.plan import FINAL_CHECK, Element, Observation
 from deep_research.core.records.sources import Dispute
 from deep_research.state import merge_by_id
 
@@ -68,7 +69,7 @@ def against(text: str, other: str, round: int = 0) -> Observation:
 def views(observations: list[Observation]) -> list[list[Observation] | list[Element]]:
     memory = ResearchMemory(observations)
     thoughts = [("1", "The lamp"), ("2", "The oil")]
-    elements = memory.elements_for("When was the tower lit?", thoughts, 9)
+    elements = memory.elements(thoughts, 9)
     return [
         ResearchMemory(observations).insights(),
         ResearchMemory(observations).open_gaps(),
@@ -199,9 +200,22 @@ def test_one_decisive_word_makes_a_different_statement(other: str) -> None:
 
 def test_a_contradiction_is_shown_once_in_either_order_of_its_claims() -> None:
     other = LIT.replace("1844", "1855")
-    first, again = against(LIT, other), against(f"{other}.", f"{LIT}, the keeper", 1)
+    first, again = against(LIT, other), against(f"{other}.", LIT, 1)
     apart = against(LIT, TALL, 2)
     assert ResearchMemory([apart, again, first]).contradictions() == [first, apart]
+
+
+def test_the_final_check_decides_about_the_contradictions_that_it_was_shown() -> None:
+    kept, dropped = against(LIT, TALL), against(TALL, "It is not tall.")
+    late = against(LIT, "It was never lit.", 1)
+    checked = [
+        found.model_copy(update={"step": FINAL_CHECK, "is_open": found is kept})
+        for found in (kept, dropped)
+    ]
+    found = [kept, dropped, late, *checked]
+    assert ResearchMemory(found).contradictions() == [checked[0], late]
+    again = dropped.model_copy(update={"step": FINAL_CHECK, "round": 2})
+    assert ResearchMemory([*found, again]).contradictions() == [checked[0], late, again]
 
 
 def test_what_is_known_of_the_sources_of_a_dispute_does_not_change_its_key() -> None:
@@ -220,23 +234,30 @@ def test_relevance_is_the_share_of_the_tasks_specific_words() -> None:
     assert relevance("A light.", "Find information about it") == 0.0
 
 
-def test_confident_insights_come_first_then_the_most_relevant_elements() -> None:
+def test_kinds_take_turns_in_the_order_in_which_models_named_them() -> None:
+    second, first = (insight(text, 0.8) for text in ("Oil was dear", "The tower was lit with oil"))
     noticed = [
-        insight("Oil was dear", 0.8),
-        insight("The tower was lit with oil", 0.79),
+        second.model_copy(update={"rank": 1}),
+        first,
         gap("When was the tower built"),
         against("The tower was lit in 1844", "The tower was lit in 1855"),
     ]
     memory = ResearchMemory(noticed)
-    thoughts = [("2", "The tower matters"), ("3", " ")]
-    shown = memory.elements_for("When was the tower lit?", thoughts, 9)
-    assert [(element.kind, element.content, element.relevance) for element in shown] == [
-        ("insight", "Oil was dear", 0.0),
-        ("contradiction", "The tower was lit in 1844 – but: The tower was lit in 1855", 1.0),
-        ("insight", "The tower was lit with oil", 1.0),
-        ("reasoning", "The tower matters", 0.5),
+    shown = memory.elements([("2", "The tower matters"), ("3", " ")], 9)
+    assert [(element.kind, element.content) for element in shown] == [
+        ("insight", "The tower was lit with oil"),
+        ("contradiction", "The tower was lit in 1844 – but: The tower was lit in 1855"),
+        ("reasoning", "The tower matters"),
+        ("insight", "Oil was dear"),
     ]
-    assert memory.elements_for("When was the tower lit?", [], 2) == shown[:2]
+    assert memory.elements([], 2) == shown[:2]
+
+
+@given(st.permutations(range(4)))
+def test_gaps_stand_in_the_order_in_which_the_model_named_them(order: list[int]) -> None:
+    named = [gap_of(f"What is number {rank}?", "q", 0, "", rank) for rank in range(4)]
+    shown = ResearchMemory([named[index] for index in order]).open_gaps()
+    assert shown == named == ResearchMemory(named).declared_gaps()
 
 
 def test_the_same_words_are_shown_once_per_kind() -> None:
@@ -249,5 +270,5 @@ def test_the_same_words_are_shown_once_per_kind() -> None:
         ("2", "The tower is lit!"),
         ("2", "The tower is not lit"),
     ]
-    shown = ResearchMemory(noticed).elements_for("tower", thoughts, 9)
+    shown = ResearchMemory(noticed).elements(thoughts, 9)
     assert sorted(element.kind for element in shown) == ["insight", "reasoning", "reasoning"]

@@ -152,7 +152,9 @@ RULES: Mapping[str, Rule] = {
         "statements": [f"It follows from {len(asked.known)} learnings."]
     },
     "record_contradictions": lambda asked: {
-        "contradictions": [numbered(*pair) for pair in asked.knowledge.get("candidates", [])]
+        "contradictions": [
+            numbered(*pair["numbers"]) for pair in asked.knowledge.get("candidates", [])
+        ]
     },
     "report": lambda _: REPORT,
     "judge_units": lambda _: {"verdicts": []},

@@ -351,38 +351,6 @@ async def test_what_the_orchestrator_misses_is_reported_once(tmp_path: Path) -> 
     assert OPEN not in run.calls("writer")[0].messages[-1].text
 
 
-async def test_a_declared_contradiction_reaches_orchestrator_writer_and_reader(
-    tmp_path: Path,
-) -> None:
-    said = {"claim": LIT, "document": 1, "other": OTHER, "other_document": 2, "about": "advice"}
-    useless = [
-        {**said, "document": 9},
-        {**said, "other_document": 1},
-        {**said, "other": LIT},
-        "none",
-    ]
-    declared = calls(call("generate_report", contradictions=[said, *useless]))
-    script = [search("Skerry Light", "Ada Moran"), declared, f"{LIT} [1] {OTHER} [2]"]
-    run, state = await answered(
-        tmp_path, researcher=script, writer=[f"{LIT} [1] Others say 1846. [2]"], verify="off"
-    )
-    assert shown(run.calls("orchestrator")[1].messages[-1].text) == {
-        "contradictions": [[LIT, OTHER]]
-    }
-    [finding] = state.findings.values()
-    [dispute] = finding.contradictions
-    assert (dispute.claims, dispute.about, dispute.resolution) == ((LIT, OTHER), "advice", "open")
-    assert dispute.origins == ("own", "own")
-    assert f"– but: {OTHER}" in run.calls("writer")[0].messages[-1].text
-    table = state.messages[-1].text.partition("## Contradictions")[2].partition("## Sources")[0]
-    assert (table.count(LIT), table.count(OTHER), table.count("[1]"), table.count("[2]")) == (
-        1,
-        1,
-        1,
-        1,
-    )
-
-
 def concluded(*conclusions: str) -> Any:
     """A call of `record_conclusions`."""
     return calls(call("record_conclusions", conclusions=list(conclusions)))

@@ -351,7 +351,8 @@ def table_of(state: ResearchState) -> list[list[str]]:
 
 
 def confirmed(state: ResearchState) -> list[tuple[str, str]]:
-    return [noticed.claims for noticed in state.memory.values() if noticed.step == FINAL_CHECK]
+    of_check = [noticed for noticed in state.memory.values() if noticed.step == FINAL_CHECK]
+    return [noticed.claims for noticed in of_check if noticed.is_open]
 
 
 @pytest.mark.behaviour("A-72", "A-73")
@@ -362,13 +363,15 @@ async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(
     [pair] = confirmed(state)
     assert set(pair) == {OLD, NEW}
     assert (
-        "\n## Contradictions\n\n| Claim | Other claim | Sources | Dates | Newer |\n"
+        "\n## Contradictions\n\n| Claim | Other claim | Dates | Resolution |\n"
         in state.messages[-1].text
     )
     dates = "2019-03-04 / 2001-05-01"
-    assert table_of(state) == [[NEW, OLD, "New guide [1] / Old survey", dates, "New guide [1]"]]
+    assert table_of(state) == [[f"{NEW} [1]", f"{OLD} [2]", dates, "open"]]
     written = run.asked("report")[0].reminder
-    assert all(words in written for words in (OLD, NEW, "2001-05-01", "2019-03-04", "[1] is newer"))
+    assert all(
+        words in written for words in (OLD, NEW, "2001-05-01", "2019-03-04", "open, [1] is newer")
+    )
     prose = re.sub(r"<(data-\w+)>.*?</\1>", "", written, flags=re.DOTALL)
     assert "New guide" not in prose, (
         "a title may hold anything: it stands in the list of sources, as data"
@@ -423,13 +426,15 @@ async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_
         (lambda _: "They agree.", 1),
     ],
 )
-async def test_what_the_final_check_does_not_confirm_is_left_out_also_if_it_fails(
+async def test_what_the_final_check_does_not_confirm_is_left_out_and_stays_open_if_it_fails(
     tmp_path: Path, rule: Rule, errors: int
 ) -> None:
     run, state = await compared(tmp_path, {"record_contradictions": rule})
     assert run.asked("record_contradictions")[0].knowledge["candidates"]
-    assert (confirmed(state), table_of(state), run.of_type("contradictions_found")) == ([], [], [])
-    assert "contradict each other; say so" not in run.asked("report")[0].reminder
+    assert confirmed(state) == []
+    assert [row[-1] for row in table_of(state)] == ["open"] * errors
+    assert len(run.of_type("contradictions_found")) == errors
+    assert ("sources contradict each other" in run.asked("report")[0].reminder) == bool(errors)
     assert state.report and state.report.sources
     assert state.run and state.run.status == "completed"
     said = [packet["message"].partition(": ")[0] for packet in run.of_type("error")]

@@ -140,7 +140,6 @@ async def test_the_disclaimers_that_are_shown_stay_apart_from_the_text_of_the_dr
         streamed="",
         streamed_sources=(),
         removed_markers=0,
-        has_gaps=False,
     )
     for page in ("CONTRIBUTING.md", "docs/guides/extending.md"):
         blocks = _BLOCKS.findall((ROOT / page).read_text("utf-8"))

@@ -34,7 +34,11 @@ def properties(schema: dict[str, Any]) -> Any:
 def test_one_form_serves_researchers_steps_and_the_final_check() -> None:
     schemas = (GENERATE_FINDING_SCHEMA, form_schema(RecordRound), form_schema(RecordContradictions))
     first, *others = map(properties, schemas)
-    assert [*first["properties"]] == ["claim", "document", "other", "other_document", "about"]
+    assert [*first["properties"]] == [
+        *GOOD,
+        "about",
+        "resolution",
+    ]
     assert others == [first, first]
 
 
@@ -53,7 +57,9 @@ def test_one_form_serves_researchers_steps_and_the_final_check() -> None:
 def test_a_malformed_dispute_costs_only_itself(malformed: Any) -> None:
     learned = {"text": "It is red.", "document": 1}
     form = RecordRound.model_validate({"learnings": [learned], "contradictions": [malformed, GOOD]})
-    assert [stated.model_dump() for stated in form.contradictions] == [{**GOOD, "about": "fact"}]
+    assert [stated.model_dump() for stated in form.contradictions] == [
+        {**GOOD, "about": "fact", "resolution": "open"}
+    ]
     assert [fact.text for fact in form.learnings] == ["It is red."]
 
 
@@ -71,6 +77,22 @@ def test_a_final_check_without_a_readable_pair_is_asked_for_again(given: Any) ->
 )
 def test_a_dispute_with_an_unknown_subject_is_about_a_fact(given: Any, read: str) -> None:
     assert StatedDispute.model_validate({**GOOD, "about": given}).about == read
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("The survey\n[2] is older.", "The survey is older."),
+        ("Open.", "open"),
+        (" ", "open"),
+        (None, "open"),
+        (["older"], "open"),
+    ],
+)
+def test_a_resolution_is_one_line_without_citations_or_open(given: Any, read: str) -> None:
+    stated = StatedDispute.model_validate({**GOOD, "resolution": given})
+    [dispute] = read_disputes([stated], KEYS, SOURCES)
+    assert dispute.resolution == read
 
 
 def test_a_dispute_has_the_dates_and_kinds_of_its_sources() -> None:

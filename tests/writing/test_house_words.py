@@ -29,7 +29,7 @@ BELOW = "No advice: in 2025, 3 of 5 readers were wrong.\nSee <b>terms</b> [1]."
 
 def noted(foreword: str = ABOVE, afterword: str = BELOW) -> Draft:
     """A draft to which a node has added these words."""
-    fields: dict[str, Any] = {"streamed": "", "streamed_sources": (), "has_gaps": False}
+    fields: dict[str, Any] = {"streamed": "", "streamed_sources": ()}
     return Draft(
         text="",
         sources=(),

@@ -171,7 +171,7 @@ function reportPart(exchange, formats) {
 
 // At most three follow-ups: what the report leaves open, then its sections.
 export function followUps(run, headings) {
-  const open = run.open_gaps.map((gap) => (gap.endsWith("?") ? gap : `Find out: ${gap}`));
+  const open = run.open_points.map((gap) => (gap.endsWith("?") ? gap : `Find out: ${gap}`));
   const sections = headings.filter(({ words, level }) => level === "H2" && !PLAIN.test(words));
   return [...open.slice(0, 2), ...sections.map(({ words }) => `Find further sources on “${words.replace(/^\d+[.)]\s*/, "")}”`)].slice(0, 3);
 }

@@ -271,6 +271,10 @@ def number_findings(
     for finding in sorted(new, key=lambda finding: (finding.cycle, finding.position)):
         local = dict(enumerate(finding.sources, 1))
         text, numbers, dropped = number_finding(finding.text, local, numbers)
+        for dispute in finding.contradictions:
+            # A report names both sides, also the one that the finding does not cite.
+            for key in dispute.sources:
+                numbers.setdefault(key, max(numbers.values(), default=0) + 1)
         update = {"numbered": text, "dropped_markers": dropped}
         numbered[finding.id] = finding.model_copy(update=update)
     cited = dict[str, Source]()

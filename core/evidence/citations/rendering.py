@@ -224,13 +224,11 @@ def links_of(sources: Sequence[Source], reader: str | None = None) -> dict[str, 
     return links
 
 
-def _source_name(source: Source, number: int | None) -> str:
-    """Return the escaped title of a source, followed by its number in the report: `A light [1]`.
-
-    Without a number, it is the title alone.
-    """
-    title = _escaped(source.shown_title)
-    return f"{title} [{number}]" if number else title
+def _mark_of(source: Source, numbers: Mapping[str, int]) -> str:
+    """Return the citation of a source, `[1]`, or its escaped title in brackets if it has no
+    number."""
+    number = numbers.get(source.key)
+    return f"[{number}]" if number else f"({_escaped(source.shown_title)})"
 
 
 def plain_line(text: str) -> str:
@@ -431,22 +429,23 @@ def comparison_table(
     """Return a Markdown table of disputes; empty if there are none.
 
     `sources`: at least those of the disputes, by key; `numbers`: their numbers in the report, by
-    key, if it cites them.
+    key. Dates have a column if any are known.
     """
     if not disputes:
         return ""
-    head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)
+    has_dates = any(any(dispute.dates) for dispute in disputes)
+    head = [labels.claim, labels.other_claim, labels.resolution]
+    if has_dates:
+        head.insert(2, labels.dates)
     lines = [_row(head), _row(["---"] * len(head))]
     for dispute in disputes:
-        names = {key: _source_name(sources[key], numbers.get(key)) for key in dispute.sources}
-        first, second = map(plain_line, dispute.claims)
-        cited = " / ".join(names.values())
-        first_date, second_date = dispute.dates
-        dates = f"{first_date or labels.not_stated} / {second_date or labels.not_stated}"
-        newer = names.get(dispute.newer, labels.not_known)
-        if dispute.is_resolved:
-            newer += f"; {plain_line(dispute.resolution)}"
-        lines.append(_row([first, second, cited, dates, newer]))
+        cells = list[str]()
+        for side in dispute.sides:
+            cells.append(f"{plain_line(side.text)} {_mark_of(sources[side.source], numbers)}")
+        if has_dates:
+            cells.append(" / ".join(date or labels.not_stated for date in dispute.dates))
+        cells.append(plain_line(dispute.resolution) if dispute.is_resolved else labels.unresolved)
+        lines.append(_row(cells))
     table = "\n".join(lines)
     return f"## {labels.contradictions}\n\n{table}"
 

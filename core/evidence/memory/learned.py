@@ -161,8 +161,8 @@ def notice_findings(
             # Such a finding closes no gap and shows no contradiction.
             opened.append(_gap(finding, finding.task))
             continue
-        for text in finding.missing:
-            opened.append(_gap(finding, text))
+        for rank, text in enumerate(finding.missing):
+            opened.append(_gap(finding, text, rank))
         if finding.ended != "done":
             opened.append(_gap(finding, finding.task))
         for gap in before.open_gaps():
@@ -186,5 +186,5 @@ def _learning(finding: Finding, text: str, source: str) -> Learning:
     return Learning(text=text, source=source, step=finding.id, question_id=finding.question_id)
 
 
-def _gap(finding: Finding, text: str) -> Observation:
-    return gap_of(text, finding.question_id, finding.cycle, finding.id, about=finding.task)
+def _gap(finding: Finding, text: str, rank: int = 0) -> Observation:
+    return gap_of(text, finding.question_id, finding.cycle, finding.id, rank)

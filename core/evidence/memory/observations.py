@@ -4,19 +4,22 @@ computed."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
 
 from ....state import ResearchState
 from ...records.plan import FINAL_CHECK, Element, Learning, Observation, ObservationKind
 from ...records.report import Report
 from ...records.research import Run
-from ...records.sources import Dispute, DisputeSubject, Source
-from ..text.sentences import sentences_of
-from ..text.similarity import components, distinct, grouped, is_same_statement, normalised
+from ...records.sources import UNRESOLVED, Dispute, DisputeSubject, Source
+from ..text.similarity import (
+    components,
+    distinct,
+    grouped,
+    interleave,
+    is_same_statement,
+    normalised,
+)
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
-
-_PRIORITY = 0.8
-"""Minimum confidence of insights that `elements_for` lists first."""
+from ._naming import names_dispute
 
 
 class ResearchMemory:
@@ -34,22 +37,35 @@ class ResearchMemory:
         return _by_score(self._of_kind("insight"))
 
     def open_gaps(self) -> list[Observation]:
-        """Return the open gaps, most relevant first, merged like insights.
+        """Return the open gaps, merged like insights: the most relevant first, else in the order in
+        which models named them.
 
         The latest observation of a gap (same question, same words) decides whether it is open. If
         several are equally late, one that closes it wins.
         """
         return _by_score(self._open())
 
-    def contradictions(self) -> list[Observation]:
-        """Return the contradictions, earliest first.
+    def declared_gaps(self) -> list[Observation]:
+        """Return the open gaps that the orchestrator declared when it called for the report."""
+        return [gap for gap in self.open_gaps() if not gap.step]
 
-        Those with nearly the same two claims, in any order, once.
+    def contradictions(self) -> list[Observation]:
+        """Return the contradictions that hold, earliest first; the same two claims, in any order,
+        once.
+
+        What the final check says of two claims counts; what it was not shown holds as declared.
+        Contradictions in other words are merged only by the model of that check.
         """
-        earliest = list[Observation]()
-        for group in components(self._of_kind("contradiction"), _have_same_claims):
-            earliest.append(min(group, key=lambda found: found.order))
-        return sorted(earliest, key=lambda found: found.order)
+        holding = list[Observation]()
+        for same in grouped(self._of_kind("contradiction"), _both_claims).values():
+            checks = [found for found in same if found.step == FINAL_CHECK]
+            if not checks:
+                holding.append(min(same, key=lambda found: found.order))
+                continue
+            latest = max(checks, key=lambda found: (found.round, not found.is_open, found.key))
+            if latest.is_open:
+                holding.append(latest)
+        return sorted(holding, key=lambda found: found.order)
 
     def closing(self, gap: Observation, round: int, step: str, iteration: int) -> list[Observation]:
         """Return the observations that close a gap from `open_gaps`, and all gaps merged into it,
@@ -64,7 +80,9 @@ class ResearchMemory:
 
     def leaving_open(self, missing: Iterable[str], run: Run, round: int) -> list[Observation]:
         """Return the observations that make `missing` the only open gaps of the question `run`."""
-        opened = [gap_of(text, run.id, round, "", about=run.question) for text in missing]
+        opened = list[Observation]()
+        for rank, text in enumerate(missing):
+            opened.append(gap_of(text, run.id, round, "", rank))
         kept = set(map(_identity, opened))
         closed = list[Observation]()
         for gap in self.open_gaps():
@@ -76,31 +94,24 @@ class ResearchMemory:
                     closed.append(observation)
         return [*opened, *closed]
 
-    def elements_for(
-        self, task: str, reasonings: Iterable[tuple[str, str]], most: int
-    ) -> list[Element]:
+    def elements(self, reasonings: Iterable[tuple[str, str]], most: int) -> list[Element]:
         """Return at most `most` distinct insights, contradictions and thoughts as input of a task.
 
-        `reasonings` are (step id, thought) pairs. Insights with a confidence of at least
-        `_PRIORITY` come first; these and the rest are each sorted by relevance.
+        `reasonings` are (step id, thought) pairs. The kinds take turns, each in its own order.
         """
-        first = list[Element]()
-        rest = list[Element]()
+        insights = list[Element]()
         for insight in self.insights():
-            group = first if insight.score >= _PRIORITY else rest
-            group.append(_element(insight.text, task, insight.step, "insight"))
-        for contradiction in self.contradictions():
-            claims = " – but: ".join(contradiction.claims)
-            rest.append(_element(claims, task, contradiction.step, "contradiction"))
+            insights.append(Element(content=insight.text, source=insight.step, kind="insight"))
+        contradictions = list[Element]()
+        for found in self.contradictions():
+            claims = " – but: ".join(found.claims)
+            contradictions.append(Element(content=claims, source=found.step, kind="contradiction"))
+        thoughts = list[Element]()
         for step, thought in reasonings:
             if thought.strip():
-                rest.append(_element(thought, task, step, "reasoning"))
-        for group in (first, rest):
-            group.sort(
-                key=lambda found: (-found.relevance, found.content, found.kind, found.source)
-            )
-        ranked = [*first, *rest]
-        return distinct(ranked, lambda element: (element.kind, normalised(element.content)))[:most]
+                thoughts.append(Element(content=thought, source=step, kind="reasoning"))
+        in_turn = interleave((insights, contradictions, thoughts))
+        return distinct(in_turn, lambda element: (element.kind, normalised(element.content)))[:most]
 
     def _of_kind(self, kind: ObservationKind) -> list[Observation]:
         """Return the observations of a kind, without repetitions."""
@@ -133,20 +144,14 @@ class ThreadDisputes:
         self._state = state
 
     def confirmed(self, question_id: str | None = None) -> list[Dispute]:
-        """Return the disputes found for a question (by default the current one), as known now.
-
-        Since the final check of a typed plan compares all learnings, only those that it found count
-        for such a plan.
-        """
+        """Return the disputes found for a question (by default the current one), as known now."""
         if question_id is None:
             question_id = self._state.run.id
-        is_planned = self._state.run.strategy == "planned"
-        confirmed = list[Observation]()
+        of_question = list[Observation]()
         for observation in self._state.memory.values():
-            is_confirmed = observation.step == FINAL_CHECK or not is_planned
-            if observation.question_id == question_id and is_confirmed:
-                confirmed.append(observation)
-        return [self.current(found) for found in ResearchMemory(confirmed).contradictions()]
+            if observation.question_id == question_id:
+                of_question.append(observation)
+        return [self.current(found) for found in ResearchMemory(of_question).contradictions()]
 
     def current(self, found: Observation) -> Dispute:
         """Return the dispute of a contradiction; its sources may have been dated since it was
@@ -174,41 +179,47 @@ class ThreadDisputes:
             disputes += self.confirmed(question_id)
         return disputes
 
-    def in_text(self, text: str) -> list[Dispute]:
-        """Return the disputes of which a sentence has at least half of the words of a claim."""
-        sentences = [set(stems(sentence.text)) for sentence in sentences_of(text)]
-
-        def is_stated(claim: str) -> bool:
-            words = set(stems(claim))
-            return any(2 * len(words & sentence) >= len(words) for sentence in sentences)
-
+    def citing(self, cited: Iterable[str]) -> list[Dispute]:
+        """Return the disputes that concern a text: those of which it cites a source (`cited`: their
+        keys)."""
+        keys = set(cited)
         # An edited report states what earlier questions have found.
         is_edit = self._state.run.entry == "edit"
-        disputes = list[Dispute]()
+        concerning = list[Dispute]()
         for dispute in self.in_thread() if is_edit else self.confirmed():
-            if any(map(is_stated, dispute.claims)):
-                disputes.append(dispute)
-        return disputes
+            if not keys.isdisjoint(dispute.sources):
+                concerning.append(dispute)
+        return concerning
 
-    def in_report(self, report: Report) -> list[Dispute]:
-        """Return the disputes in a report: from its audit, or computed if it was not checked."""
-        if report.audit is None:
-            return self.in_text(report.text)
+    def not_named_in(self, report: Report) -> list[Dispute]:
+        """Return the disputes that concern a report and that its text does not name: from its
+        audit, or computed if it was not checked."""
         disputes = list[Dispute]()
-        for dispute in report.audit.disagreements:
-            first, second = map(self._state.sources.__getitem__, dispute.sources)
-            disputes.append(_with_sources(dispute, (first, second)))
-        return disputes
+        if report.audit is None:
+            disputes = self.citing(report.sources)
+        else:
+            for dispute in report.audit.disagreements:
+                first, second = map(self._state.sources.__getitem__, dispute.sources)
+                disputes.append(_with_sources(dispute, (first, second)))
+        keys = report.keys
+        not_named = list[Dispute]()
+        for dispute in disputes:
+            if not names_dispute(report.text, keys, dispute):
+                not_named.append(dispute)
+        return not_named
 
 
 def dispute_between(
     claims: tuple[str, str],
     sources: tuple[Source, Source],
     about: DisputeSubject = "fact",
+    resolution: str = UNRESOLVED,
 ) -> Dispute:
-    """Return the open dispute between two sources; the claims are in the order of the sources."""
+    """Return the dispute between two sources; the claims are in the order of the sources."""
     first, second = sources
-    dispute = Dispute(claims=claims, sources=(first.key, second.key), about=about)
+    dispute = Dispute(
+        claims=claims, sources=(first.key, second.key), about=about, resolution=resolution
+    )
     return _with_sources(dispute, sources)
 
 
@@ -244,14 +255,10 @@ def observed_dispute(
     )
 
 
-def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) -> Observation:
-    """Return the observation that opens a gap.
-
-    Its relevance is that of its text to the task or question `about`.
-    """
-    score = relevance(text, about)
+def gap_of(text: str, question_id: str, round: int, step: str, rank: int = 0) -> Observation:
+    """Return the observation that opens a gap; `rank` is its position among those named with it."""
     return Observation(
-        kind="gap", text=text, question_id=question_id, round=round, step=step, score=score
+        kind="gap", text=text, question_id=question_id, round=round, step=step, score=1.0, rank=rank
     )
 
 
@@ -270,14 +277,8 @@ def relevance(text: str, task: str) -> float:
     return len(task_stems.intersection(stems(text))) / len(task_stems)
 
 
-def _element(
-    content: str, task: str, step: str, kind: Literal["insight", "contradiction", "reasoning"]
-) -> Element:
-    return Element(content=content, relevance=relevance(content, task), source=step, kind=kind)
-
-
 def _by_score(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the observations by descending score.
+    """Return the observations by descending score, then in their order (see `Observation.order`).
 
     Those of a question that say nearly the same are merged.
     """
@@ -289,9 +290,9 @@ def _by_score(observations: Iterable[Observation]) -> list[Observation]:
             learnings.update(observation.learnings)
             scores.append(observation.score)
         update = {"score": max(scores), "learnings": tuple(sorted(learnings))}
-        first = min(group, key=lambda observation: observation.key)
+        first = min(group, key=lambda observation: observation.order)
         merged.append(first.model_copy(update=update))
-    return sorted(merged, key=lambda observation: (-observation.score, observation.key))
+    return sorted(merged, key=lambda observation: (-observation.score, observation.order))
 
 
 def _are_same(first: Observation, second: Observation) -> bool:
@@ -305,12 +306,6 @@ def _identity(gap: Observation) -> tuple[str, str]:
     return gap.question_id, normalised(gap.text)
 
 
-def _have_same_claims(first: Observation, second: Observation) -> bool:
-    """Whether two contradictions have nearly the same two claims, in any order."""
-    if first.question_id != second.question_id:
-        return False
-    claim, other_claim = first.claims
-    second_claim, second_other = second.claims
-    if is_same_statement(claim, second_claim) and is_same_statement(other_claim, second_other):
-        return True
-    return is_same_statement(claim, second_other) and is_same_statement(other_claim, second_claim)
+def _both_claims(found: Observation) -> tuple[str, frozenset[str]]:
+    """Return what is equal for observations of the same two claims."""
+    return found.question_id, frozenset(map(normalised, found.claims))
