@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from ..core.events.blocks import ResearcherPackets
 from ..core.evidence.citations.citing import by_number, cited_numbers, number_finding
 from ..core.evidence.citations.markers import with_calculations
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.records.research import Ending, Finding
-from ..core.writing.calculating import CalculatingForm, filled_in
+from ..core.writing.calculating import filled_in
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
+from ._analysis import Analysis
 from .turn import NodeRuntime, begin_turn
 
 _HEAD = "Analysis, which rests on the findings and is no source of its own:"
 
 
-class RecordConclusions(CalculatingForm):
-    """Hand in what follows from the findings."""
+_MISSING = "Not known yet, and worth a task:"
 
-    conclusions: list[str]
-    """One sentence each, with the numbers of the sources and calculations that it is based on, such as [3] or [calc 2]."""  # noqa: E501
+
+class RecordAnalysis(Analysis):
+    """Hand in what follows from the findings, with the numbers of the sources and calculations that it is based on, such as [3] or [calc 2]."""  # noqa: E501
+
+    missing: list[str] = Field(default_factory=list)
+    """What is not known of the number that decides and can be found out, each in a sentence that is understood alone."""  # noqa: E501
 
 
 async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -34,15 +40,16 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     turn.emit(ResearcherPackets(turn.placement).start(task))
     findings = fence(_shown_findings(state, turn.context.limits.memory_tokens))
 
-    async def ask(*, results: str) -> RecordConclusions | None:
+    async def ask(*, results: str) -> RecordAnalysis | None:
         return await turn.filler.ask_if_possible(
-            RecordConclusions,
+            RecordAnalysis,
             "orchestrator",
-            "analyze_findings",
+            "analyze",
             [],
             task=task,
             question=run.question,
             findings=findings,
+            knowledge="",
             calculations=turn.basis.calculations,
             results=results,
         )
@@ -50,8 +57,8 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     async with turn.paid():
         form, calculations = await filled_in(ask, turn.calculator)
     lines = list[str]()
-    for conclusion in form.conclusions if form else ():
-        lines.append(f"- {' '.join(conclusion.split())}")
+    if form:
+        lines += [f"- {conclusion}" for conclusion in form.conclusions]
     known = by_number(state.sources.values())
     keys = {number: source.key for number, source in known.items()}
     numbers = {key: number for number, key in keys.items()}
@@ -63,7 +70,7 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     reason = "its model drew no conclusions"
     ended: Ending = "failed"
     if conclusions:
-        text = f"{_HEAD}\n{conclusions}"
+        text = f"{_HEAD}\n{conclusions}{_missing(form)}"
         reason = ""
         ended = "done"
     finding = Finding(
@@ -85,6 +92,13 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     cited = [known[number] for number in cited_numbers(conclusions, known)]
     turn.emit(*packets.finding(finding.text, cited))
     return {**turn.update(), "findings": {call_id: finding}, "calculations": calculations}
+
+
+def _missing(form: RecordAnalysis | None) -> str:
+    """Return what an analysis names as missing, for the orchestrator; empty if it names nothing."""
+    missing = [" ".join(task.split()) for task in form.missing] if form else []
+    lines = [f"- {task}" for task in missing if task]
+    return "\n".join(["", _MISSING, *lines]) if lines else ""
 
 
 def _shown_findings(state: ResearchState, tokens: int) -> str:

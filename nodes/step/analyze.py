@@ -12,17 +12,15 @@ from ...core.evidence.citations.markers import without_markers
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Learning
-from ...core.writing.calculating import CalculatingForm, filled_in
+from ...core.writing.calculating import filled_in
 from ...state import BranchUpdate, StepState
+from .._analysis import Analysis
 from ..step_turn import Judged, StepTurn
 from ..turn import NodeRuntime
 
 
-class RecordAnalysis(CalculatingForm, Judged):
+class RecordAnalysis(Analysis, Judged):
     """Hand in your conclusions and your judgement of them."""
-
-    statements: list[str]
-    """The conclusions, one sentence each; no new facts."""
 
 
 async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
@@ -45,6 +43,8 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
             "orchestrator",
             "analyze",
             [HumanMessage(task.text)],
+            findings="",
+            calculations="",
             knowledge=turn.work.knowledge,
             question=task.question,
             results=results,
@@ -66,8 +66,8 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     if form is None:
         return {**update, "ended": "failed", "reason": failures[-1]}
     learnings = dict[str, Learning]()
-    for statement in form.statements:
-        text = without_markers(statement)
+    for conclusion in form.conclusions:
+        text = without_markers(conclusion)
         if text:
             learning = Learning(text=text, step=task.step.id, question_id=task.question_id)
             learnings[learning.id] = learning
