@@ -108,8 +108,9 @@ def _drawn(series: Series, language_code: str, picture: str) -> bytes:
             figure.legend(frameon=False, loc="outside upper left", ncols=2, handlelength=3.5)
         file = BytesIO()
         # Without a date, the same report is the same file.
-        metadata = {"Date": None} if picture == "svg" else {}
-        figure.savefig(file, format=picture, dpi=220, metadata=metadata)
+        is_svg = picture == "svg"
+        metadata = {"Date": None} if is_svg else {}
+        figure.savefig(file, format=picture, dpi=220, metadata=metadata, transparent=is_svg)
     return file.getvalue()
 
 

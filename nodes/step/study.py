@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets
@@ -11,7 +11,8 @@ from ...core.evidence.checking.proof import Known
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.calculations import Calculation
-from ...core.records.plan import Iteration, Verdict
+from ...core.records.plan import Iteration, Learning, Verdict
+from ...core.records.sources import Source
 from ...state import BranchUpdate, StepState
 from ...tools.results import known_in
 from ...tools.tool import as_lines
@@ -71,9 +72,12 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     )
     turn.emit(*StepPackets(turn.placement).iteration(task.step.id, iteration, known))
     queries = turn.work.new_queries(filled_in)
+    open_next = tuple(filled_in.open_next)
+    if queries and not open_next:
+        open_next = _unread_pages(learned.learnings.values(), state.sources)
     can_search = bool(turn.branch_tools)
     has_nothing_next = not can_search
-    if form and not queries and not form.open_next:
+    if form and not queries and not open_next:
         has_nothing_next = True
     is_complete = any(verdict.is_complete for verdict in verdicts)
     is_over = is_complete or state.iteration >= limits.max_step_iterations
@@ -88,7 +92,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         iterations=[iteration],
         notes=[],
         next_queries=queries,
-        open_next=tuple(filled_in.open_next),
+        open_next=open_next,
         learnings=learned.learnings,
         memory=learned.memory,
         calculations=calculations,
@@ -108,6 +112,16 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     if failed:
         update |= {"is_over": True, "ended": "partial", "reason": failed.reason}
     return update
+
+
+def _unread_pages(learnings: Iterable[Learning], sources: Mapping[str, Source]) -> tuple[str, ...]:
+    """Return the addresses of the pages of which only the excerpt was read for these learnings."""
+    addresses = dict[str, None]()
+    for learning in learnings:
+        source = sources.get(learning.source)
+        if source and source.kind == "web" and not source.content_hash:
+            addresses[source.address] = None
+    return tuple(addresses)
 
 
 def _verdict(form: RecordRound | None, state: StepState, failures: list[str]) -> Verdict:

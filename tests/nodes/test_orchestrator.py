@@ -377,7 +377,7 @@ async def test_an_analysis_names_the_number_that_decides_and_what_is_missing_to_
     )
     run = analyzing(tmp_path, [ANALYZE, REPORT], [calls(answer)])
     state = await run.ask()
-    analysis = [finding for finding in state.findings.values() if finding.is_analysis][0]
+    analysis = next(finding for finding in state.findings.values() if finding.is_analysis)
     _, _, lines = analysis.text.partition("\n")
     shown = [f"- {line}" for line in (CONCLUSION, turning, own)]
     assert lines == "\n".join([*shown, "Not known yet, and worth a task:", f"- {missing}"])

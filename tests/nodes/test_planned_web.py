@@ -14,6 +14,7 @@ from kit.planned import (
     Asked,
     PlannedLab,
     Rule,
+    fact,
     failing,
     in_turn,
     plan,
@@ -125,6 +126,23 @@ async def test_a_step_reads_the_pages_that_its_model_chose_once_it_saw_the_resul
     assert shown == [web.url("/three")]
     assert {learning.source for learning in state.learnings.values()} <= state.sources.keys()
     assert state.report and web.url("/three") in state.messages[-1].text
+
+
+async def test_pages_whose_excerpts_brought_facts_are_read_if_the_model_names_none(
+    tmp_path: Path, api: SearchApi, web: Web
+) -> None:
+    finds(api, web, QUERY, "one", "two", "three")
+    choosing = in_turn(queries(QUERY), queries("keeper"), queries())
+    learning = in_turn(lambda asked: {"learnings": [fact("A.", 2)]}, RULES["record_learnings"])
+    rules = {
+        "choose_queries": choosing,
+        "give_verdict": INCOMPLETE,
+        "record_learnings": learning,
+    }
+    run = on_the_web(tmp_path, web, rules)
+    await run.ask()
+    assert opened(web) == ["/two"]
+    assert [result["title"] for result in run.asked("record_learnings")[1].results] == ["Two"]
 
 
 @pytest.mark.parametrize("case", ["no round follows", "the model fails"])
