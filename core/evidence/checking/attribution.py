@@ -12,7 +12,7 @@ from ..citations.markers import marker_numbers, replace_markers
 from ..text.language import is_written_in, language_of_question, language_of_text
 from ..text.numbers import Number, numbers_in, plain_figures
 from ..text.words import names, sought_words, stems
-from .calculations import follows
+from .calculations import follows, premises_in
 from .proof import Grounds, Known, doubt_about, prove, stands_in
 from .source_text import words_and_figures
 from .units import ReportUnit, report_units
@@ -26,7 +26,7 @@ _FEWEST_CAPITALISED = 2
 """Minimum number of capitalised words of a name; a single one may only begin a sentence."""
 _NEAREST = 3
 """Number of windows of a text from whose numbers a figure of a statement may be worked out."""
-_MOST_INPUTS = 20
+_MOST_INPUTS = 30
 """Maximum number of numbers in these windows that are tried."""
 _LANGUAGE_CHARACTERS = 4_000
 """Length of the beginning of a text by which its language is detected."""
@@ -218,12 +218,17 @@ class ShownSources:
 
 
 def _results_near(unit: ReportUnit, known: Known) -> list[float]:
-    """Return what follows from any two numbers of a source near a unit's words: their sum,
-    difference, product and ratio, and the change from one to the other."""
+    """Return what follows from any two numbers of a source near a unit's words, also shares: their
+    sum, difference, product and ratio, and the change from one to the other."""
     near = dict[float, None]()
     for text in known.texts:
-        for words in text.windows.texts(text.windows.best(unit.text, _NEAREST)):
-            near |= dict.fromkeys(stated.value for stated in numbers_in(words))
+        windows = text.windows
+        nearest = windows.best(unit.text, _NEAREST)
+        if len(windows.windows) <= _NEAREST:
+            # It may say so in other words.
+            nearest = [*range(len(windows.windows))]
+        for words in windows.texts(nearest):
+            near |= dict.fromkeys(given.value for given in premises_in(words, "source"))
     results = list[float]()
     for first, second in permutations(list(near)[:_MOST_INPUTS], 2):
         results += [first + second, first - second, first * second]
