@@ -429,11 +429,12 @@ class StepState(BranchState):
 
     @property
     def doubtful(self) -> list[Learning]:
-        """The learnings of the last iteration that are not proved."""
-        if not self.iterations:
-            return []
-        learned = map(self.learnings.__getitem__, self.iterations[-1].learnings)
-        return [learning for learning in learned if learning.unproved]
+        """The learnings of the last iteration with results that are not proved."""
+        for iteration in reversed(self.iterations):
+            if iteration.verdicts:
+                learned = map(self.learnings.__getitem__, iteration.learnings)
+                return [learning for learning in learned if learning.unproved]
+        return []
 
     @property
     def call_id(self) -> str:

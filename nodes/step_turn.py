@@ -383,8 +383,8 @@ class StepWork:
 
     @property
     def _doubtful(self) -> str:
-        """The learnings of the last iteration that are not proved, as fenced JSON; empty if there
-        are none."""
+        """The learnings of the last iteration with results that are not proved, as fenced JSON;
+        empty if there are none."""
         facts = [Fact((learning,)) for learning in self.state.doubtful]
         return fenced_knowledge(doubtful=as_learned(facts, self.state.numbers))
 

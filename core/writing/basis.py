@@ -136,6 +136,11 @@ class ReportBasis:
                 return True
         return any(noted.kind == "insight" for noted in self.state.memory.values())
 
+    @property
+    def has_unproved(self) -> bool:
+        """Whether the thread has learnings whose sources lack their figures or names."""
+        return any(learning.unproved for learning in self.state.learnings.values())
+
     def has_findings(self, refused: Collection[str]) -> bool:
         """Whether there is anything to write about besides findings that the provider's filter
         refused (`refused`: their ids).

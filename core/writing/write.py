@@ -458,6 +458,7 @@ class TextWriter:
             plan=plan,
             requirements=requirements,
             has_analysis=basis.has_conclusions,
+            has_unproved=basis.has_unproved,
             summary=summary,
             passages=passages,
             sources=basis.described_sources,

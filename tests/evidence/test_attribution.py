@@ -35,7 +35,9 @@ def test_the_only_source_that_states_a_statement_becomes_its_citation() -> None:
     recited = shown(HARBOUR, FERRIES).with_right_citations(text)
     assert recited.text == text.replace("employees [1]", "employees [2]")
     assert recited.corrected == 1
-    assert shown(HARBOUR, FERRIES).attribution(SAID, 1) == (("417", "Orwell Ferries"), (2,))
+    assert shown(HARBOUR, FERRIES).attribution(SAID, 1) == Attribution(
+        lacking=("417", "Orwell Ferries"), stated_by=(2,), right=2
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,7 @@ def test_the_only_source_that_states_a_statement_becomes_its_citation() -> None:
             ("It had 217 employees here and 200 there.", FERRIES),
         ),
         (SAID, (HARBOUR, FERRIES, FERRIES.replace("Most", "All"))),
+        (SAID, (HARBOUR, FERRIES, "Those 417 belong to a branch of the firm.")),
         (SAID, (HARBOUR, FERRIES.replace("417", "418"))),
         (SAID, (HARBOUR, FERRIES.replace("Orwell Ferries", "the firm"))),
         (SAID, ("The Harwich branch had four hundred and seventeen people.", FERRIES)),
@@ -65,6 +68,7 @@ def test_the_only_source_that_states_a_statement_becomes_its_citation() -> None:
         "rounded",
         "a sum",
         "two others",
+        "perhaps two others",
         "in none",
         "name in none",
         "in words",
@@ -110,3 +114,23 @@ def test_a_correction_names_the_only_source_with_all_figures_and_the_wrong_one_l
     certain = certain and cited[0] not in [*stating, *may_follow] and len(stating) == 1
     assert corrected == int(certain)
     assert recited == (text.replace(str(cited), str(stating)) if certain else text)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(20, 900).map(lambda number: 10 * number), st.integers(1, 4), st.integers(0, 5))
+def test_nothing_is_changed_if_the_figure_may_come_from_the_numbers_of_the_named_source(
+    figure: int, part: int, way: int
+) -> None:
+    shares = part * figure // 7
+    origin = (
+        f"The branch had {figure + part} employees.",
+        f"The branch had {shares} employees on ships and {figure - shares} on the quay.",
+        f"The branch had {figure + shares} employees, and {shares} have left.",
+        f"The branch had {figure // 10} employees on each of 10 ships.",
+        f"The branch had {figure:,} of the employees.",
+        f"The branch had {figure / 1000} thousand employees.",
+    )[way]
+    states = f"At that time Orwell Ferries had {figure} employees at its branch."
+    text = f"Orwell Ferries had {figure} employees at its branch [1]."
+    assert shown(origin, states).with_right_citations(text) == (text, 0)
+    assert shown(HARBOUR, states).with_right_citations(text).corrected == 1

@@ -154,6 +154,7 @@ async def test_a_learning_gets_its_right_source_and_the_model_and_the_writer_see
     [writing] = run.asked("report")
     remark = "(worked out or misread: its source lacks 77)"
     assert any(f"{steps} [2] {remark}" in message.text for message in writing.messages)
+    assert "marked as worked out or misread" in writing.reminder
     [finding] = state.findings.values()
     assert finding.corrected_markers == 1
     assert state.report and state.report.audit and state.report.audit.corrected_markers == 1

@@ -219,8 +219,11 @@ async def test_the_check_reads_a_page_before_its_excerpt_costs_a_statement_its_s
     wires: Wires,
 ) -> None:
     light, keeper = FACTS["light"], FACTS["keeper"]
-    script = single_task(in_turn(search_for("light", "keeper"), END))
-    script["finding"] = lambda _: say(f"Found: {light} [1]\nFound: {keeper} [2]")
+    harbour = "The harbour of Port Anlow was deepened in 1893."
+    script = single_task(in_turn(search_for(*FACTS), END))
+    script["finding"] = lambda _: say(
+        f"Found: {light} [1]\nFound: {keeper} [2]\nFound: {harbour} [3]"
+    )
     rewriting = list[str]()
 
     def corrected_or_verified(request: Received) -> Reply:
@@ -230,18 +233,20 @@ async def test_the_check_reads_a_page_before_its_excerpt_costs_a_statement_its_s
         return use(("rewrite_sentences", {"sentences": []}))
 
     script["verifier"] = corrected_or_verified
-    with wires(script) as wire:
+    with wires(script, limits={"max_fetches": 2}) as wire:
         wire.web.publish("/keeper", "It is gone.", status=404)
-        for name in ("light", "keeper"):
+        for name in FACTS:
             excerpt = f"The {name} of Port Anlow is known to everybody."
             wire.engine.on(name, Answer([found(wire.web.url(f"/{name}"), name.title(), excerpt)]))
         state = await wire.ask()
-        hits = [wire.web.asked(f"/{name}") for name in ("light", "keeper")]
-    assert state.report and state.report.text == f"{light} [1] {keeper} [2] *(not verified)*"
-    assert hits == [1, 1]
+        opened = [wire.web.asked(f"/{name}") for name in FACTS]
+    marked = f"{keeper} [2] *(not verified)* {harbour} [3] *(not verified)*"
+    assert state.report and state.report.text == f"{light} [1] {marked}"
+    assert opened == [1, 1, 0]
     assert len(rewriting) == 1 and keeper in rewriting[0] and light not in rewriting[0]
-    read, unread = (state.sources[key] for key in state.report.sources)
-    assert (read.number, read.extent, unread.number, unread.extent) == (1, "whole", 2, "not opened")
+    read, unread, left = (state.sources[key] for key in state.report.sources)
+    assert [read.number, unread.number, left.number] == [1, 2, 3]
+    assert [read.extent, unread.extent, left.extent] == ["whole", "not opened", "excerpt"]
     assert state.report.claims[0].passages[0].content_hash == read.content_hash
     assert total(state.spending).fetches == 2
     assert [failed.path for failed in ReportNotes(state).not_read()] == [unread.location]

@@ -12,7 +12,7 @@ from ..citations.markers import marker_numbers, replace_markers
 from ..text.language import is_written_in, language_of_question, language_of_text
 from ..text.numbers import Number, numbers_in, plain_figures
 from ..text.words import names, sought_words, stems
-from .calculations import follows
+from .calculations import follows, premises_in
 from .proof import Grounds, Known, doubt_about, prove, stands_in
 from .source_text import words_and_figures
 from .units import ReportUnit, report_units
@@ -26,7 +26,7 @@ _FEWEST_CAPITALISED = 2
 """Minimum number of capitalised words of a name; a single one may only begin a sentence."""
 _NEAREST = 3
 """Number of windows of a text from whose numbers a figure of a statement may be worked out."""
-_MOST_INPUTS = 20
+_MOST_INPUTS = 30
 """Maximum number of numbers in these windows that are tried."""
 _LANGUAGE_CHARACTERS = 4_000
 """Length of the beginning of a text by which its language is detected."""
@@ -40,12 +40,8 @@ class Attribution(NamedTuple):
     lacks; without years, which are often inferred."""
     stated_by: tuple[int, ...] = ()
     """If it lacks some, or a year: the numbers of the other sources that state all of it."""
-
-    @property
-    def right(self) -> int | None:
-        """The number of the only other source that states all of it; None if there is none, or if
-        the source may be right."""
-        return self.stated_by[0] if len(self.stated_by) == 1 else None
+    right: int | None = None
+    """The number of the only one of these, if no further source may state it in other words."""
 
 
 class Recited(NamedTuple):
@@ -115,7 +111,7 @@ class ShownSources:
         known = self._sources.get(number)
         if known is None or not known.texts:
             return Attribution()
-        figures = self._lacking_figures(unit, number)
+        figures = self._lacking_figures(unit, number, with_results=True)
         if not figures and plain_figures(unit.text):
             return Attribution()
         language = language_of_question(sought_words(unit.text))
@@ -126,9 +122,15 @@ class ShownSources:
             return Attribution()
         unit_names = names(unit.text)
         stated_by = list[int]()
+        is_unclear = False
         for other, of_other in self._sources.items():
-            if other != number and _says(of_other, unit, unit_names):
+            if other == number or not of_other.texts:
+                continue
+            if _says(of_other, unit, unit_names):
                 stated_by.append(other)
+            elif figures and not self._lacking_figures(unit, other, with_results=False):
+                # It may say the same in other words, or before its figures were rounded.
+                is_unclear = True
         if not language and stated_by:
             words = sought_words(self._text(stated_by[0])[:_LANGUAGE_CHARACTERS])
             language = language_of_text(words)
@@ -136,7 +138,11 @@ class ShownSources:
         if is_written_in(self._text(number)[:_LANGUAGE_CHARACTERS], language) is False:
             return Attribution()
         lacking = [figure.words or figure.digits for figure in figures if not figure.is_year]
-        return Attribution(tuple(dict.fromkeys([*lacking, *lacking_names])), tuple(stated_by))
+        right = None
+        if len(stated_by) == 1 and not is_unclear:
+            right = stated_by[0]
+        distinct = tuple(dict.fromkeys([*lacking, *lacking_names]))
+        return Attribution(distinct, tuple(stated_by), right)
 
     def _source_of(self, unit: ReportUnit) -> int | None:
         """Return the number of the source that states a unit.
@@ -156,9 +162,15 @@ class ShownSources:
                 matching.append(number)
         return matching[0] if len(matching) == 1 else None
 
-    def _lacking_figures(self, unit: ReportUnit, number: int) -> list[Number]:
+    def _lacking_figures(
+        self, unit: ReportUnit, number: int, *, with_results: bool
+    ) -> list[Number]:
         """Return the figures of a unit that a source certainly lacks; years, which are often
-        inferred, only if it has no other figures."""
+        inferred, only if it has no other figures.
+
+        With `with_results`, a source may have two numbers near the unit's words instead, from which
+        a figure follows.
+        """
         text = self._text(number)
         if number not in self._figures:
             self._figures[number] = plain_figures(text)
@@ -171,7 +183,8 @@ class ShownSources:
         given = list[float]()
         for stated in numbers_in(text):
             given += [*stated.readings, stated.figure]
-        given += _results_near(unit, known)
+        if with_results:
+            given += _results_near(unit, known)
         lacking = [figure for figure in doubt.figures if not follows(figure, given)]
         if all(figure.is_year for figure in numbers_in(unit.text) if figure.digits):
             return lacking
@@ -205,12 +218,17 @@ class ShownSources:
 
 
 def _results_near(unit: ReportUnit, known: Known) -> list[float]:
-    """Return what follows from any two numbers of a source near a unit's words: their sum,
-    difference, product and ratio, and the change from one to the other."""
+    """Return what follows from any two numbers of a source near a unit's words, also shares: their
+    sum, difference, product and ratio, and the change from one to the other."""
     near = dict[float, None]()
     for text in known.texts:
-        for words in text.windows.texts(text.windows.best(unit.text, _NEAREST)):
-            near |= dict.fromkeys(stated.value for stated in numbers_in(words))
+        windows = text.windows
+        nearest = windows.best(unit.text, _NEAREST)
+        if len(windows.windows) <= _NEAREST:
+            # It may say so in other words.
+            nearest = [*range(len(windows.windows))]
+        for words in windows.texts(nearest):
+            near |= dict.fromkeys(given.value for given in premises_in(words, "source"))
     results = list[float]()
     for first, second in permutations(list(near)[:_MOST_INPUTS], 2):
         results += [first + second, first - second, first * second]
