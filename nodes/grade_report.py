@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from ..core.events.blocks import ReportPackets
-from ..core.evidence.memory.observations import ResearchMemory
+from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..core.records.plan import Observation
 from ..core.records.report import Draft, Grade
+from ..core.records.sources import Dispute
 from ..core.writing.forms import Form
 from ..core.writing.outline import section_lengths
 from ..prompts import fence, fenced_knowledge
@@ -45,7 +46,9 @@ class GradeReport(Form):
     grades: list[RequirementGrade]
     """One for each requirement, by its number."""
     answered_gaps: list[int] = Field(default_factory=list)
-    """Numbers of the `gaps` that the draft answers, or that a grade names as missing."""
+    """Numbers of the `gaps` that the draft answers, that the request does not ask for, or that a grade names as missing."""  # noqa: E501
+    named_disputes: list[int] = Field(default_factory=list)
+    """Numbers of the `disputes` of which the draft gives both sides."""
 
 
 async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -66,6 +69,7 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     turn.announce("grade")
     memory = ResearchMemory(state.own_observations)
     declared = memory.declared_gaps()
+    disputes = ThreadDisputes(state).citing(draft.sources)
     lines = list[str]()
     for number, text in enumerate(_to_grade(requirements, draft.grades), 1):
         lines.append(f"{number}. {text}")
@@ -83,11 +87,17 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
             knowledge=turn.basis.known_findings(limits.memory_tokens),
             requirements=fence("\n".join(lines)),
             gaps=fenced_knowledge(gaps=as_gaps(declared)),
+            disputes=fenced_knowledge(disputes=_as_entries(disputes, state)),
         )
     if form is None:
         return turn.update(notices=(*state.run.notices, _NOT_GRADED))
     grades = _merged(requirements, draft.grades, form.grades)
-    graded = draft.model_copy(update={"grades": tuple(grades), "is_graded": True})
+    named = [*draft.named_disputes]
+    for number, dispute in enumerate(disputes, 1):
+        if number in form.named_disputes:
+            named.append(dispute.claims)
+    changes = {"grades": tuple(grades), "is_graded": True, "named_disputes": tuple(named)}
+    graded = draft.model_copy(update=changes)
     is_researched = False
     is_lacking = False
     if graded.rounds < limits.checklist_rounds:
@@ -108,6 +118,15 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
             for gap in memory.closing(declared[number - 1], state.progress.cycle, "", 0):
                 closed[gap.key] = gap
     return {**update, "draft": graded, "memory": closed}
+
+
+def _as_entries(disputes: Iterable[Dispute], state: ResearchState) -> list[dict[str, Any]]:
+    """Return disputes as JSON entries, numbered from 1, with the numbers of their sources."""
+    entries = list[dict[str, Any]]()
+    for number, dispute in enumerate(disputes, 1):
+        sources = [state.numbers.get(key) for key in dispute.sources]
+        entries.append({"number": number, "claims": dispute.claims, "sources": sources})
+    return entries
 
 
 def _lengths(turn: Turn, draft: Draft) -> str:

@@ -107,6 +107,8 @@ class Draft(CitingText):
     """Whether `grades` refer to this text; False once passages were added to it."""
     rounds: int = 0
     """Number of times that passages on open items were requested from the writer."""
+    named_disputes: tuple[tuple[str, str], ...] = ()
+    """Claims of the disputes of which the editor found both sides in its text."""
     is_lacking: bool = False
     """Whether passages on open items are to be added next (`edit_report`)."""
     findings: tuple[str, ...] = ()

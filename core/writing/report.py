@@ -337,8 +337,13 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
             foreword = house_text(block, words)
         else:
             afterword = house_text(block, words)
+    named = list[tuple[str, str]]()
+    for dispute in report.audit.disagreements if report.audit else ():
+        if dispute.is_named:
+            named.append(dispute.claims)
     return Draft(
         text=text,
+        named_disputes=tuple(named),
         sources=report.sources,
         numbers=report.numbers,
         streamed=text,
