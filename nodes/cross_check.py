@@ -33,7 +33,7 @@ class RecordContradictions(Form):
     contradictions: StatedDisputes
     """Each matter on which learnings contradict each other once, with the two that say it best; empty if there is none."""  # noqa: E501
     answered_gaps: list[int] = Field(default_factory=list)
-    """Numbers of the open questions that the learnings do answer."""
+    """Numbers of the open questions that the learnings do answer, that the request does not ask, or that another one includes."""  # noqa: E501
 
     @field_validator("contradictions", mode="wrap")
     @classmethod
@@ -101,10 +101,15 @@ async def _check(memory: ResearchMemory, turn: Turn) -> dict[str, Observation]:
     if observations or turn.is_capable("orchestrator"):
         # That a small or extractive model names no contradiction dismisses none.
         observations += _dismissed(observations, memory, facts, state.progress.cycle)
-    for number in form.answered_gaps:
-        if 0 < number <= len(gaps):
-            gap = gaps[number - 1]
-            observations += memory.closing(gap, state.progress.cycle, FINAL_CHECK, 0)
+    for number, gap in enumerate(gaps, 1):
+        closed = memory.closing(gap, state.progress.cycle, FINAL_CHECK, 0)
+        if number in form.answered_gaps:
+            observations += closed
+        elif turn.is_capable("orchestrator"):
+            # It stays open, now on behalf of the whole run; other wordings of it are closed.
+            observations += [found for found in closed if found.text != gap.text]
+            changes = {"step": FINAL_CHECK, "round": state.progress.cycle, "iteration": 0}
+            observations.append(gap.model_copy(update={**changes, "rank": number}))
     return {observation.key: observation for observation in observations}
 
 

@@ -4,14 +4,15 @@ repetition and length. Prepares research on what is open."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from ..core.events.blocks import ReportPackets
-from ..core.evidence.memory.observations import ResearchMemory
+from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..core.records.plan import Observation
 from ..core.records.report import Draft, Grade, Remark
+from ..core.records.sources import Dispute
 from ..core.writing.blocks import ReportBlock, report_blocks
 from ..core.writing.forms import Form
 from ..prompts import fence, fenced_knowledge
@@ -65,7 +66,9 @@ class GradeReport(Form):
     fewest_words: int = 0
     """The fewest words that the request wants, or about how many; 0 if it names no length."""
     answered_gaps: list[int] = Field(default_factory=list)
-    """Numbers of the `gaps` that the draft answers, or that a grade names as missing."""
+    """Numbers of the `gaps` that the draft answers, that the request does not ask for, or that a grade names as missing."""  # noqa: E501
+    named_disputes: list[int] = Field(default_factory=list)
+    """Numbers of the `disputes` of which the draft gives both sides."""
 
 
 async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -90,13 +93,19 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     turn.announce("grade")
     memory = ResearchMemory(state.own_observations)
     declared = memory.declared_gaps()
+    disputes = ThreadDisputes(state).citing(draft.sources)
     blocks = report_blocks(draft.text)
     async with turn.paid():
-        form = await _ask(turn, draft, blocks, to_grade, declared)
+        form = await _ask(turn, draft, blocks, to_grade, declared, disputes)
     if form is None:
         return turn.update(notices=(*state.run.notices, _NOT_GRADED))
     grades = _merged(requirements, draft.grades, form.grades)
-    graded = draft.model_copy(update={"grades": tuple(grades), "is_graded": True})
+    named = [*draft.named_disputes]
+    for number, dispute in enumerate(disputes, 1):
+        if number in form.named_disputes:
+            named.append(dispute.claims)
+    changes = {"grades": tuple(grades), "is_graded": True, "named_disputes": tuple(named)}
+    graded = draft.model_copy(update=changes)
     is_first = not draft.grades
     if is_first:
         asked = {"fewest_words": form.fewest_words, "most_words": form.most_words}
@@ -135,9 +144,10 @@ async def _ask(
     blocks: Iterable[ReportBlock],
     to_grade: Iterable[str],
     declared: Sequence[Observation],
+    disputes: Sequence[Dispute],
 ) -> GradeReport | None:
-    """Have the model grade these requirements, say which declared gaps the draft answers, and
-    remark on a draft that has no grades yet.
+    """Have the model grade these requirements, say which declared gaps the draft answers and which
+    disputes it names, and remark on a draft that has no grades yet.
 
     Returns None if it cannot.
     """
@@ -158,6 +168,7 @@ async def _ask(
         knowledge=turn.basis.known_findings(turn.context.limits.memory_tokens),
         requirements=fence("\n".join(requirements)),
         gaps=fenced_knowledge(gaps=as_gaps(declared)),
+        disputes=fenced_knowledge(disputes=_as_entries(disputes, turn.state)),
     )
 
 
@@ -183,6 +194,15 @@ def _remarks(form: GradeReport, draft: Draft, blocks: int) -> tuple[Remark, ...]
             mend = f"Shorten it by {surplus} words, the least important first."
         remarks.append(Remark(blocks=(), text=f"{fault} {mend}"))
     return tuple(remarks)
+
+
+def _as_entries(disputes: Iterable[Dispute], state: ResearchState) -> list[dict[str, Any]]:
+    """Return disputes as JSON entries, numbered from 1, with the numbers of their sources."""
+    entries = list[dict[str, Any]]()
+    for number, dispute in enumerate(disputes, 1):
+        sources = [state.numbers.get(key) for key in dispute.sources]
+        entries.append({"number": number, "claims": dispute.claims, "sources": sources})
+    return entries
 
 
 def _lengths(turn: Turn, draft: Draft) -> str:

@@ -115,6 +115,8 @@ class Draft(CitingText):
     """Whether `grades` refer to this text; False once passages were added to it."""
     rounds: int = 0
     """Number of times that changes on open items or remarks were requested from the writer."""
+    named_disputes: tuple[tuple[str, str], ...] = ()
+    """Claims of the disputes of which the editor found both sides in its text."""
     is_lacking: bool = False
     """Whether it is to be changed next (`edit_report`)."""
     remarks: tuple[Remark, ...] = ()

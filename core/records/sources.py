@@ -391,6 +391,8 @@ class Dispute(Record):
     """What the sources disagree on."""
     resolution: str = UNRESOLVED
     """Which claim holds and why, worded for the reader; `open` if that is not resolved."""
+    is_named: bool = False
+    """Whether the editor found both sides in the text of a report; see `Audit.disagreements`."""
 
     @property
     def sides(self) -> tuple[DisputedClaim, DisputedClaim]:

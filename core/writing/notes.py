@@ -11,7 +11,7 @@ from ..evidence.citations.citing import cited_numbers
 from ..evidence.memory.learned import facts_of
 from ..evidence.memory.observations import ResearchMemory
 from ..records import tool_names
-from ..records.plan import NOTHING_TO_THINK_OVER, Observation
+from ..records.plan import FINAL_CHECK, NOTHING_TO_THINK_OVER, Observation
 from ..records.research import ON_OPEN_REQUIREMENT, Action, Finding, Run
 from ..records.sources import NotRead
 
@@ -135,8 +135,8 @@ class ReportNotes:
         return [*notes, *sorted(faults - reasons - {""})]
 
     def unanswered(self) -> list[str]:
-        """Return the checklist items that the report does not meet, and the gaps that the
-        orchestrator declared and the editor has not closed.
+        """Return the checklist items that the report does not meet, and the gaps of the whole run
+        that the editor has not closed.
 
         If it was not graded, all open gaps. The checklist is preferred to what researchers declare,
         since that goes beyond the request and repeats itself.
@@ -307,7 +307,12 @@ class ReportNotes:
             # Only a finding without sources is explained by a gap that it has left.
             if not self._cited_in(finding):
                 tasks[finding.step or finding.id] = finding.task
-        for gap in ResearchMemory(self._state.own_observations).open_gaps():
+        of_tasks = list[Observation]()
+        for noticed in self._state.own_observations:
+            # The final check leaves gaps open on behalf of the whole run.
+            if noticed.step != FINAL_CHECK:
+                of_tasks.append(noticed)
+        for gap in ResearchMemory(of_tasks).open_gaps():
             if gap.text in missing and gap.step in tasks:
                 named.add(tasks[gap.step])
         return named

@@ -346,8 +346,13 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
             foreword = _house_text(block, words)
         else:
             afterword = _house_text(block, words)
+    named = list[tuple[str, str]]()
+    for dispute in report.audit.disagreements if report.audit else ():
+        if dispute.is_named:
+            named.append(dispute.claims)
     return Draft(
         text=text,
+        named_disputes=tuple(named),
         sources=report.sources,
         numbers=report.numbers,
         calculations=report.calculations,

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.models import call, calls
+from kit.models import ScriptedChatModel, by_figures, call, calls
 from kit.planned import contrary, finished, numbered, of_task, plan, step
 from kit.runs import REPORT, Lab, answered, research, search
+from langchain_core.language_models import ModelProfile
 
 from deep_research.core.evidence.memory.observations import ThreadDisputes
 from deep_research.state import ResearchState
@@ -105,6 +106,27 @@ async def test_a_dispute_about_advice_that_the_text_names_has_no_table(tmp_path:
     [confirmed] = ThreadDisputes(state).confirmed()
     assert (confirmed.about, confirmed.is_resolved) == ("advice", False)
     assert KEEP in run.calls("writer")[0].text
+    assert rows_of(state) == []
+
+
+async def test_the_editor_finds_a_dispute_that_the_text_names_in_other_words(
+    tmp_path: Path,
+) -> None:
+    text = "Old things deserve care, says one side [1].\n\nFar below:\n\nMoney is short [2]."
+    form = calls(
+        call("grade_report", grades=[{"number": 1, "verdict": "answered"}], named_disputes=[1])
+    )
+    judge = {"grade_report": [form], "": lambda messages, _: by_figures(messages[-1].text)}
+    _, state = await answered(
+        tmp_path,
+        planner=["1. The lamp\n\n## Checklist\n- What to do with it"],
+        orchestrator=settling({**numbered(1, 2), "about": "advice"}),
+        researcher=declaring(f"{KEEP} [1]", dispute((KEEP, SELL), "advice")),
+        writer=[text],
+        verifier=ScriptedChatModel(replies=judge, profile=ModelProfile(max_input_tokens=100_000)),
+    )
+    assert state.report and state.report.audit
+    assert [found.is_named for found in state.report.audit.disagreements] == [True]
     assert rows_of(state) == []
 
 

@@ -46,10 +46,16 @@ def editor(verdict: str, *answered_gaps: int) -> ScriptedChatModel:
 
 async def ask_planned(tmp_path: Path) -> tuple[Any, ResearchState]:
     rules: Any = {
-        "make_plan": plan(step("Skerry Light")),
+        "make_plan": lambda asked: {
+            **plan(step("Skerry Light"))(asked),
+            "requirements": ["Its age"],
+        },
+        "grade_report": lambda _: {"grades": [{"number": 1, "verdict": "answered"}]},
         "record_insights": insights(gaps={COST: 0.4, KEEPER: 0.9}),
     }
-    return await finished(tmp_path, rules)
+    run, state = await finished(tmp_path, rules)
+    assert run.asked("grade_report")
+    return run, state
 
 
 def orchestrated(**settings: Any) -> Ask:
@@ -87,7 +93,7 @@ RUNS: dict[str, tuple[Ask, list[str]]] = {
         ),
         [COST, "Research ended early: the last of 2 cycles was reached (max_cycles)."],
     ),
-    "planned": (ask_planned, [KEEPER, COST]),
+    "planned, and only ticks": (ask_planned, [KEEPER, COST]),
 }
 
 

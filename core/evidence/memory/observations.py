@@ -46,8 +46,9 @@ class ResearchMemory:
         return _by_score(self._open())
 
     def declared_gaps(self) -> list[Observation]:
-        """Return the open gaps that the orchestrator declared when it called for the report."""
-        return [gap for gap in self.open_gaps() if not gap.step]
+        """Return the open gaps of the whole run: those that the orchestrator declared with its call
+        for the report, and those that the final check left open."""
+        return [gap for gap in self.open_gaps() if gap.step in ("", FINAL_CHECK)]
 
     def contradictions(self) -> list[Observation]:
         """Return the contradictions that hold, earliest first; the same two claims, in any order,
@@ -181,14 +182,20 @@ class ThreadDisputes:
 
     def citing(self, cited: Iterable[str]) -> list[Dispute]:
         """Return the disputes that concern a text: those of which it cites a source (`cited`: their
-        keys)."""
+        keys).
+
+        Those of which the editor found both sides in the draft are named if it cites both sources.
+        """
         keys = set(cited)
+        draft = self._state.draft
+        named = draft.named_disputes if draft else ()
         # An edited report states what earlier questions have found.
         is_edit = self._state.run.entry == "edit"
         concerning = list[Dispute]()
         for dispute in self.in_thread() if is_edit else self.confirmed():
             if not keys.isdisjoint(dispute.sources):
-                concerning.append(dispute)
+                is_named = dispute.claims in named and keys.issuperset(dispute.sources)
+                concerning.append(dispute.model_copy(update={"is_named": is_named}))
         return concerning
 
     def not_named_in(self, report: Report) -> list[Dispute]:
@@ -204,7 +211,7 @@ class ThreadDisputes:
         keys = report.keys
         not_named = list[Dispute]()
         for dispute in disputes:
-            if not names_dispute(report.text, keys, dispute):
+            if not dispute.is_named and not names_dispute(report.text, keys, dispute):
                 not_named.append(dispute)
         return not_named
 
