@@ -79,7 +79,7 @@ def from_json(script: str) -> Any:
         return None
 
 
-def day_of(stated: object) -> str:
+def stated_day(stated: object) -> str:
     """Return the date at the start of a field in ISO 8601 (day, month or year).
 
     Empty if there is none.

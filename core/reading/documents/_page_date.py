@@ -15,7 +15,7 @@ from lxml import etree
 
 from ...evidence.text.words import dates_in
 from ._dating import DAY, Label, PageDate, StatedDate, calls_other, page_dates
-from ._page_data import PageData, day_of, one_line, title_parts
+from ._page_data import PageData, stated_day, one_line, title_parts
 
 _PUBLISHED = ("article:published.time", "article:published")
 _ISSUED = (
@@ -411,7 +411,7 @@ class _Reader:
         if element is self._heading:
             self._is_title = True
         if element.tag == "time" and not self._stamp:
-            stamp = day_of(element.get("datetime"))
+            stamp = stated_day(element.get("datetime"))
             if len(stamp) == DAY:
                 self._stamp = stamp
         self._words.append(element.text or "")
@@ -535,7 +535,7 @@ def _days(values: Iterable[object], today: str) -> list[str]:
     """Return the dates in these values that can be those of a web page, until today."""
     days = list[str]()
     for value in values:
-        day = day_of(value)
+        day = stated_day(value)
         if not day and value:
             written = next(dates_in(str(value)[:_LABEL]), None)
             # A year alone is all that is understood of a strange form.
