@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import pytest
@@ -17,6 +18,7 @@ from babel.numbers import (
 from babel.units import format_unit
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.work import steps_of
 
 from deep_research.core.evidence.text.numbers import (
     Number,
@@ -484,3 +486,9 @@ def test_figures_are_compared_without_grouping_in_any_notation() -> None:
     assert plain_figures(text) == {"1250", "1234.5", "1234567", "450000", "12"}
     # Spaces may also separate the columns of a table.
     assert plain_figures("120 130") == {"120130", "120", "130"}
+
+
+def test_a_text_is_read_once_for_its_numbers_and_its_fractions() -> None:
+    text = "A third of the 1,250 tonnes went to Anlow, 7 % more than in 2019. " * 5
+    steps = steps_of(partial(numbers_in, text))
+    assert steps_of(partial(fractions_in, text)) < steps / 10
