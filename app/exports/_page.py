@@ -114,7 +114,7 @@ def _formula_parts(calculation: Calculation) -> list[str | int]:
     """Return the line of a calculation as texts, and the numbers of the calculations between
     them."""
     parts = list[str | int]()
-    for part in scan(calculation.line):
+    for part in scan(calculation.line.replace("*", "×")):
         if isinstance(part, str):
             parts.append(part)
         else:

@@ -190,7 +190,7 @@ def prove(
     results = recalculated(
         grounds.calculations, inputs, lambda item: stands_in(item, named), unit.text
     )
-    results = results.with_records(calculations)
+    results = results.with_records(calculations, unit.calculations)
     given = [*evidence]
     if not unit.is_cited:
         given.append(premises.report)

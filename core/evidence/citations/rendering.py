@@ -183,7 +183,7 @@ def calculation_list(
         name = ""
         if calculation.name != calculation.formula:
             name = f" {_escaped(in_one_line(calculation.name))}:"
-        line = f"- [{calculation.key}]{name} {_escaped(calculation.line)}"
+        line = f"- [{calculation.key}]{name} {_escaped(calculation.line.replace('*', '×'))}"
         inputs = inputs_of(calculation, labels, numbers)
         if inputs:
             line += f" — {', '.join(inputs)}"
