@@ -26,7 +26,7 @@ from ..core.evidence.citations.markers import (
 from ..core.evidence.citations.rendering import clean_for_draft
 from ..core.evidence.exclusion import only_supported_by, taken_out_note
 from ..core.models.resolve import is_extractive
-from ..core.records.calculations import Calculation
+from ..core.records.calculations import Calculation, by_calculation_number
 from ..core.records.report import Draft, Grade, Report, word_count
 from ..core.records.research import Finding
 from ..core.records.sources import Source
@@ -354,7 +354,7 @@ class _Editor:
     def _known_calculations(self) -> dict[int, Calculation]:
         """The calculations of the thread as they are now, by number."""
         known = {**self._state.calculations, **self.calculations}
-        return {calculation.number: calculation for calculation in known.values()}
+        return by_calculation_number(known.values())
 
     def _edited(self, edits: Sequence[ReportEdit]) -> _Edited:
         """Return the draft with the edits; on open requirements, nothing is changed, only added."""

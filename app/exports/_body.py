@@ -15,6 +15,7 @@ from lxml.html import builder
 from ...core.evidence.citations.footnotes import NoteMark, note_marks
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.markers import Marker, scan
+from ...core.records.calculations import by_calculation_number
 from ...core.records.report import ClaimCheck, Report
 from ._chart import add_charts, mark_numbers
 from .finished import Finished, SourceQuote, readable, safe_tree
@@ -83,7 +84,7 @@ def _mark_report(report: Report) -> tuple[str, list[Citation], list[NoteMark]]:
             edits.append(_Edit(start, 1, start, _mark("b", number)))
             edits.append(_Edit(end, 0, end, _mark("e", number)))
     citations = list[Citation]()
-    listed = {calculation.number for calculation in report.calculations}
+    listed = set(by_calculation_number(report.calculations))
     claim_starts = [claim.start for claim in report.claims]
     offset = 0
     for part in scan(text):
@@ -93,7 +94,9 @@ def _mark_report(report: Report) -> tuple[str, list[Citation], list[NoteMark]]:
         end = offset + len(part.raw)
         if part.calculations:
             if listed.issuperset(part.calculations):
-                marks = "".join(_mark("k", number) for number in part.calculations)
+                marks = ""
+                for number in part.calculations:
+                    marks += _mark("k", number)
                 edits.append(_Edit(offset, 2, end, marks))
             offset = end
             continue

@@ -48,7 +48,7 @@ from ..evidence.citations.rendering import (
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import ThreadDisputes
 from ..evidence.text.similarity import reprints
-from ..records.calculations import Calculation
+from ..records.calculations import Calculation, by_calculation_number
 from ..records.report import Audit, CitingText, ClaimCheck, Draft, Grade, Report
 from ..records.research import total
 from ..records.sources import Source
@@ -302,7 +302,7 @@ def clean_report(
 ) -> CleanReport:
     """Return a model's report as a draft takes it; see `clean_for_draft`. `calculations` are those
     of the thread."""
-    known = {calculation.number: calculation for calculation in calculations}
+    known = by_calculation_number(calculations)
     with_known, removed = with_calculations(written, {number: number for number in known})
     cleaned, cited, removed_markers = clean_for_draft(with_known, sources)
     title, text = split_title(cleaned)

@@ -364,7 +364,7 @@ def unit_words(dimension: Dimension, names: Mapping[str, str] = _NO_NAMES) -> st
     return "/".join(["·".join(above) or "1", *below])
 
 
-def names_in(unit: str) -> dict[str, str]:
+def unit_names(unit: str) -> dict[str, str]:
     """Return the words of a unit as written, by the name of the unit that each means."""
     return {_measure(word): word.strip() for word in unit.split("/") if word.strip()}
 
@@ -484,11 +484,14 @@ def _solution(difference: Callable[[float], float]) -> float:
         size = max(map(abs, (first, *others)))
         is_linear = abs(slope) > _NEAR * size
         for tried, value in zip(_TRIED[1:], others, strict=True):
-            is_linear &= abs(first + slope * (tried - 1) - value) <= 1e-6 * size
-        root = 1 - first / slope if is_linear else 0.0
-        if is_linear and not is_inverse:
+            expected = first + slope * (tried - 1)
+            is_linear = is_linear and abs(expected - value) <= 1e-6 * size
+        if not is_linear:
+            continue
+        root = 1 - first / slope
+        if not is_inverse:
             return _settled(root)
-        if is_linear and root:
+        if root:
             return _settled(1 / root)
     raise FormulaFault("it cannot be solved for x; only equations that are linear in x can")
 
