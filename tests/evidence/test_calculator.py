@@ -34,7 +34,7 @@ def calculator(request: str = REQUEST) -> Calculator:
     return Calculator(sources, request)
 
 
-def one(*lines: str) -> Calculation:
+def last_of(*lines: str) -> Calculation:
     """The record of the last of these lines."""
     used = calculator()
     answers = used.calculate(lines)
@@ -49,14 +49,14 @@ def test_a_formula_and_its_inputs_give_the_result(
 ) -> None:
     values = {"a": first, "b": second, "c": third}
     wanted = eval(f"(a {sign} b) {other} c", {}, values)
-    found = one(f"({first:f} {sign} {second:f}) {other} {third:f}")
+    found = last_of(f"({first:f} {sign} {second:f}) {other} {third:f}")
     assert found.value == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
 @given(st.floats(min_value=-1e9, max_value=1e9).filter(lambda value: abs(value) > 1e-3))
 @settings(max_examples=50)
 def test_a_result_is_shown_rounded_to_digits_that_give_it(value: float) -> None:
-    found = one(f"{value:f} * 1")
+    found = last_of(f"{value:f} * 1")
     [number] = numbers_in(found.result)
     assert gives(found, number)
     assert math.isclose(number.value, abs(value), rel_tol=6e-4)
@@ -65,10 +65,10 @@ def test_a_result_is_shown_rounded_to_digits_that_give_it(value: float) -> None:
 @given(*[st.integers(1, 500)] * 3)
 @settings(max_examples=30)
 def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: int) -> None:
-    found = one(f"Break-even: {fixed} + {rate} * x = {rate + more} * x")
+    found = last_of(f"Break-even: {fixed} + {rate} * x = {rate + more} * x")
     assert found.value == pytest.approx(fixed / more)
     assert f"; x = {found.result}" in found.line
-    assert one(f"{fixed} / x = {more}").value == pytest.approx(fixed / more)
+    assert last_of(f"{fixed} / x = {more}").value == pytest.approx(fixed / more)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: i
     ],
 )
 def test_units_are_carried_along_and_converted(line: str, result: str) -> None:
-    assert one(line).result == result
+    assert last_of(line).result == result
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ class _Token(NamedTuple):
 
     kind: str
     """A sign or bracket, or `number`, `calculation` or `unknown`."""
-    place: int = 0
+    which: int = 0
     """Of a number its index, of a calculation its number."""
 
 
@@ -145,9 +145,9 @@ class Formula:
         parts = list[Operand | int]()
         for token in self._tokens:
             if token.kind == "number":
-                parts.append(self.operands[token.place])
+                parts.append(self.operands[token.which])
             elif token.kind == "calculation":
-                parts.append(token.place)
+                parts.append(token.which)
         return parts
 
     @property
@@ -315,11 +315,11 @@ class _Evaluation:
                     raise FormulaFault("a bracket is not closed")
                 return inner
             case "number":
-                return self._quantities[token.place]
+                return self._quantities[token.which]
             case "calculation":
-                if token.place not in self._calculated:
-                    raise FormulaFault(f"there is no [calc {token.place}]")
-                return self._calculated[token.place]
+                if token.which not in self._calculated:
+                    raise FormulaFault(f"there is no [calc {token.which}]")
+                return self._calculated[token.which]
             case "unknown" if self._unknown is not None:
                 return Quantity(self._unknown, {}, is_sure=False)
         raise FormulaFault("a number is missing")
@@ -431,9 +431,9 @@ def _factor_between(given: Dimension, wanted: Dimension) -> float | None:
     return None if both.dimension else both.value
 
 
-def _merged(one: Dimension, other: Dimension, exponent: int) -> Dimension:
+def _merged(first: Dimension, other: Dimension, exponent: int) -> Dimension:
     """Return the unit of a product of two quantities, the second with this exponent."""
-    merged = dict(one)
+    merged = dict(first)
     for word, power in other.items():
         merged[word] = merged.get(word, 0) + exponent * power
     return {word: power for word, power in merged.items() if power}

@@ -323,13 +323,13 @@ def number_calculations(
     ordered = sorted(findings.values(), key=lambda finding: (finding.cycle, finding.position))
     for finding in ordered:
         numbers = dict(given) if finding.step else {}
-        for calculation in sorted(finding.calculations, key=lambda one: one.number):
+        for calculation in sorted(finding.calculations, key=_number_of):
             numbers[calculation.number] = free
             free += 1
         own = list[Calculation]()
         for calculation in finding.calculations:
             own.append(_renumbered(calculation, numbers))
-        for calculation in sorted(own, key=lambda one: one.number):
+        for calculation in sorted(own, key=_number_of):
             settled = _settled(calculation, values, thread)
             thread[settled.number] = settled
             new[settled.key] = settled
@@ -337,6 +337,10 @@ def number_calculations(
         numbered[finding.id] = finding.model_copy(update={"numbered": text})
         by_finding[finding.id] = numbers
     return NumberedCalculations(numbered, new, by_finding)
+
+
+def _number_of(calculation: Calculation) -> int:
+    return calculation.number
 
 
 def _settled(
