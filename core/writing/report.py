@@ -437,13 +437,19 @@ def audited_report(
         is_title_marked=is_title_marked,
         sources=tuple(examined.keys.values()),
         numbers=tuple(examined.keys),
-        calculations=state.draft.calculations if state.draft else (),
+        calculations=_cited_calculations(text, state),
         claims=claims,
         verdicts=examined.verdicts,
         audit=audit,
         grades=state.draft.grades if state.draft else (),
         outline_deviations=tuple(ReportNotes(state).outline_deviations()),
     )
+
+
+def _cited_calculations(text: str, state: ResearchState) -> tuple[Calculation, ...]:
+    """Return the calculations of the draft that a text still cites, and those that they rest on."""
+    known = by_calculation_number(state.draft.calculations if state.draft else ())
+    return tuple(with_basis(cited_calculations(text), known))
 
 
 def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]) -> dict[str, str]:

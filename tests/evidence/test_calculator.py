@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 from deep_research.core.evidence.checking.calculator import Calculator, gives, number_calculations
 from deep_research.core.evidence.checking.proof import Known
 from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.evidence.citations.foreign import read_foreign
+from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import cited_calculations, with_calculations
+from deep_research.core.evidence.citations.rendering import read_body, write_document
 from deep_research.core.evidence.text.numbers import numbers_in
 from deep_research.core.records.calculations import Calculation
+from deep_research.core.records.report import Report
 from deep_research.core.records.research import Finding
 from deep_research.core.writing.calculating import with_new_results
 
@@ -207,3 +211,20 @@ def test_citations_of_calculations_are_read_in_several_forms() -> None:
         1,
     )
     assert cited_calculations(text) == (1, 2, 3, 9)
+
+
+def test_the_list_below_a_report_leads_from_each_citation_and_is_no_part_of_its_text() -> None:
+    used = calculator()
+    used.calculate([NET, PAYBACK, "Odd: 433 € / [calc 1]"])
+    text = "It pays back in 10 years [calc 2].\n\n## Calculations\n\nNone is ours."
+    report = Report(text=text, sources=(), numbers=(), calculations=tuple(used.changed.values()))
+    document = write_document(report, (), ("A note.",), labels("en"), was_researched=True)
+    for line in (
+        "- [calc 1] Net price: 12000 € - 7500 € = 4500 €",
+        "- [calc 2] Payback: \\[calc 1\\] / 450 €/year = 10 years",
+        "- [calc 3] Odd: 433 € / \\[calc 1\\] = 0.09622 — 433 € (assumed)",
+        "[calc 2]: <#calculations>",
+    ):
+        assert line in document
+    assert read_body(document) == text
+    assert "[calc 1]" not in read_foreign(document, ()).text
