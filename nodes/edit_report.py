@@ -25,7 +25,7 @@ from ..core.evidence.citations.markers import (
 from ..core.evidence.citations.rendering import clean_for_draft
 from ..core.evidence.exclusion import ExcludedSources
 from ..core.models.resolve import is_extractive
-from ..core.records.calculations import Calculation
+from ..core.records.calculations import Calculation, by_calculation_number
 from ..core.records.report import Draft, Grade, Remark, Report, word_count
 from ..core.records.research import Finding
 from ..core.records.sources import Source
@@ -157,6 +157,7 @@ class _Editor:
         """The draft that is changed; see `ask_calculating`."""
         self.calculations: Mapping[str, Calculation] = {}
         """The calculations that are new or have changed, by name."""
+        self._calculations_before = turn.state.calculations
         self._is_edit = is_edit
         self._blocks = report_blocks(draft.text)
         self._room = int(turn.context.limits.form_tokens * _ANSWER_SHARE)
@@ -192,7 +193,7 @@ class _Editor:
             return form
         calculator = await self._turn.calculator()
         lines = await asyncio.to_thread(calculator.calculate, as_lines(form.calculations))
-        before = self._state.calculations
+        before = self._calculations_before
         self.calculations = calculator.changed
         text = await asyncio.to_thread(
             with_new_results, self.draft.text, before, calculator.changed
@@ -203,14 +204,21 @@ class _Editor:
         )
         self._blocks = report_blocks(text)
         self._values = {**await self._prompt_values(), "results": fence("\n".join(lines))}
-        for key, calculation in calculator.changed.items():
-            if key in before and before[key].result != calculation.result:
-                results = f"{before[key].result} → {calculation.result}"
-                self.notices.append(f"Calculated again: {calculation.name}: {results}.")
         again = await self.ask(part=None)
         if again is None:
-            self.notices.append("Only the figures that were calculated again have changed.")
+            self.notices.append("Only figures that were calculated again have changed.")
+            self.notices += self._calculated_again()
         return again
+
+    def _calculated_again(self) -> list[str]:
+        """Return the notice on calculations whose results have changed, if there are any."""
+        before = self._calculations_before
+        changed = list[str]()
+        for key, calculation in self.calculations.items():
+            if key in before and before[key].result != calculation.result:
+                results = f"{before[key].result} → {calculation.result}"
+                changed.append(f"{calculation.name}: {results}")
+        return [f"Calculated again: {'; '.join(changed)}."] if changed else []
 
     async def ask(self, **asked: Any) -> EditReport | None:
         """Have the model fill in the form; `asked` are further values of the prompt.
@@ -358,7 +366,7 @@ class _Editor:
     def _known_calculations(self) -> dict[int, Calculation]:
         """The calculations of the thread as they are now, by number."""
         known = {**self._state.calculations, **self.calculations}
-        return {calculation.number: calculation for calculation in known.values()}
+        return by_calculation_number(known.values())
 
     def _edited(self, edits: Sequence[ReportEdit]) -> _Edited:
         """Return the draft with the edits; unless the user asks for them, blocks that no remark
@@ -426,6 +434,7 @@ class _Editor:
             done = " ".join(form.done.split())
             if done:
                 self.notices.append(done)
+            self.notices += self._calculated_again()
             for task in form.tasks:
                 self.notices.append(f"Not researched for this change: {task}")
             if self._turn.context.verify == "off":

@@ -9,7 +9,7 @@ from ..core.dialogue.transcripts import mark_withheld
 from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import source_list
-from ..core.models.resolve import profile_of
+from ..core.models.resolve import is_small, profile_of
 from ..core.records.report import Draft
 from ..core.writing.report import ReportEvents, clean_report
 from ..core.writing.write import TextWriter
@@ -23,14 +23,13 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     state = turn.state
     run = turn.state.run
     events = ReportEvents(turn.state, turn.emitter, turn.placement)
-    may_calculate = not run.is_quick and turn.is_capable("writer")
     writer = TextWriter(
         turn.basis,
         turn.context,
         events,
         turn.request,
         await _passages(turn),
-        turn.calculator if may_calculate else None,
+        turn.calculator if _may_calculate(turn) else None,
     )
     async with turn.paid(events):
         cut = await writer.write()
@@ -70,6 +69,15 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         "calculations": writer.calculations,
         "messages": [message],
     }
+
+
+def _may_calculate(turn: Turn) -> bool:
+    """Whether the writer's model is offered `calculate`: it has to call tools through the API,
+    since otherwise the report would have to be written as JSON."""
+    if turn.state.run.is_quick or not turn.is_capable("writer"):
+        return False
+    # The setting `small` may say that a model without such calls is none.
+    return not is_small("writer", turn.context.model_copy(update={"small": "auto"}))
 
 
 async def _passages(turn: Turn) -> str:

@@ -15,6 +15,7 @@ from lxml.html import builder
 from ...core.evidence.citations.footnotes import NoteMark, note_marks
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.markers import Marker, scan
+from ...core.records.calculations import by_calculation_number
 from ...core.records.report import ClaimCheck, Report
 from ._chart import add_charts
 from ._formulas import formulas_in, set_formula
@@ -103,7 +104,7 @@ def _mark_report(report: Report) -> _Marked:
             formulas.append(math)
             in_formulas.update(range(formula.start, formula.end))
     citations = list[Citation]()
-    listed = {calculation.number for calculation in report.calculations}
+    listed = set(by_calculation_number(report.calculations))
     claim_starts = [claim.start for claim in report.claims]
     offset = 0
     for part in scan(text):
@@ -116,7 +117,9 @@ def _mark_report(report: Report) -> _Marked:
             continue
         if part.calculations:
             if listed.issuperset(part.calculations):
-                marks = "".join(_mark("k", number) for number in part.calculations)
+                marks = ""
+                for number in part.calculations:
+                    marks += _mark("k", number)
                 edits.append(_Edit(offset, 2, end, marks))
             offset = end
             continue

@@ -100,7 +100,7 @@ def report_page(
 def _calculations(report: Report) -> dict[str, list[Calculation]]:
     """Return the distinct calculations of the judge behind the report's figures, in its order, by
     the statement that first rests on each."""
-    shown = {calculation.line for calculation in report.calculations}
+    shown = set[str]()
     by_statement: dict[str, list[Calculation]] = {}
     for verdict in report.verdicts:
         for calculation in verdict.calculations:
@@ -114,7 +114,7 @@ def _formula_parts(calculation: Calculation) -> list[str | int]:
     """Return the line of a calculation as texts, and the numbers of the calculations between
     them."""
     parts = list[str | int]()
-    for part in scan(calculation.line):
+    for part in scan(calculation.line.replace("*", "×")):
         if isinstance(part, str):
             parts.append(part)
         else:

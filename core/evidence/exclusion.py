@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from ...state import ResearchState
 from ..errors import UserMistake
 from ..records import tool_names
-from ..records.calculations import Calculation
+from ..records.calculations import Calculation, by_calculation_number
 from ..records.plan import Learning, Observation, StepOutcome
 from ..records.report import CitingText, Draft, FinishedReport, Report
 from ..records.research import Action, Finding, Scope
@@ -228,7 +228,9 @@ class _Remainder:
         for key, observation in state.memory.items():
             if self._keeps(observation, learnings):
                 memory[key] = observation
-        calculations = _without_numbers(state.calculations.values(), self._lost_calculations)
+        calculations = dict(state.calculations)
+        for number in self._lost_calculations:
+            del calculations[f"calc {number}"]
         sources = dict(state.sources)
         for key in self._excluded:
             del sources[key]
@@ -249,7 +251,7 @@ class _Remainder:
             outcomes={key: self._outcome(outcome) for key, outcome in state.outcomes.items()},
             learnings=learnings,
             memory=memory,
-            calculations={found.key: found for found in calculations},
+            calculations=calculations,
             draft=self._draft(state.draft),
             report=self._report(state.report),
             base=self._report(state.base),
@@ -424,12 +426,13 @@ def _without_keys(text: CitingText, excluded: Collection[str]) -> dict[int, str]
 
 def _lost_calculations(calculations: Iterable[Calculation], excluded: Collection[str]) -> set[int]:
     """Return the numbers of the calculations that rest on excluded sources, also through others."""
-    known = {calculation.number: calculation for calculation in calculations}
+    known = by_calculation_number(calculations)
     lost = set[int]()
     for number in known:
         for behind in with_basis([number], known):
-            if any(used.source in excluded for used in behind.inputs):
-                lost.add(number)
+            for used in behind.inputs:
+                if used.source in excluded:
+                    lost.add(number)
     return lost
 
 
@@ -437,7 +440,10 @@ def _without_numbers(
     calculations: Iterable[Calculation], lost: Collection[int]
 ) -> tuple[Calculation, ...]:
     """Return the calculations that have none of these numbers."""
-    return tuple(found for found in calculations if found.number not in lost)
+    kept = by_calculation_number(calculations)
+    for number in lost:
+        kept.pop(number, None)
+    return tuple(kept.values())
 
 
 def _parts(
@@ -450,6 +456,7 @@ def _parts(
     of the `lost_calculations` is removed too."""
     numbers = {number for number, key in keys.items() if key in excluded}
     lost = set(lost_calculations)
+    excluded_keys = set(excluded)
     if numbers.isdisjoint(marker_numbers(text)) and lost.isdisjoint(cited_calculations(text)):
         return _Parts(text, "", text)
     settled = settle_fences(text)
@@ -473,8 +480,7 @@ def _parts(
         is_calculated = not lost.isdisjoint(unit.calculations)
         if not unit.sources and not is_calculated:
             continue
-        own = {number for number, key in keys.items() if key in unit.sources}
-        if not is_calculated and not own <= numbers:
+        if not is_calculated and not excluded_keys.issuperset(unit.sources):
             cited.append(unit.raw)
             continue
         removed.append(unit.raw)

@@ -7,7 +7,7 @@ are part of the stored format.
 
 Public modules: `research` (the run, its tasks, tool calls, findings and spending), `plan` (steps,
 learnings and observations of the planned strategy), `report` (drafts, checked claims, the audit),
-`sources` (sources, their contradictions, unread files), `tool_names` (how models call tools) and
-`langgraph_private` (the only module that imports private names of another package). Start with
-`research`.
+`calculations` (formulas with their inputs and results), `sources` (sources, their contradictions,
+unread files), `tool_names` (how models call tools) and `langgraph_private` (the only module that
+imports private names of another package). Start with `research`.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from .sources import Record
@@ -75,3 +76,8 @@ class Calculation(Record):
         """Its formula and result in one line."""
         sign = "; x =" if "=" in self.formula else " ="
         return f"{self.formula}{sign} {self.result}"
+
+
+def by_calculation_number(calculations: Iterable[Calculation]) -> dict[int, Calculation]:
+    """Return calculations by number."""
+    return {calculation.number: calculation for calculation in calculations}

@@ -34,7 +34,7 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.words import tokens
 from ..models.resolve import profile_of
-from ..records.calculations import Calculation
+from ..records.calculations import Calculation, by_calculation_number
 from ..records.report import DecidedBy, JudgeGrade
 from ..records.sources import Extent, Source
 from .forms import Filler, Form
@@ -169,7 +169,7 @@ class Evidence:
 
         `calculations` were carried out before; `asked` are the user's own messages, oldest first.
         """
-        self._calculations = {calculation.number: calculation for calculation in calculations}
+        self._calculations = by_calculation_number(calculations)
         self.asked = tuple(asked)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
         self.sources = sources

@@ -870,7 +870,7 @@ class Examination:
     def _gives_results(self, unit: ReportUnit) -> bool:
         """Whether all figures of a unit are results of calculations that it cites."""
         cited = self._evidence.cited_calculations(unit)
-        results = Calculated().with_records(cited)
+        results = Calculated().with_records(cited, unit.calculations)
         return bool(cited) and all(map(results.leads_to, numbers_in(unit.text)))
 
     def _passages(self, unit: ReportUnit, judgement: UnitJudgement) -> list[CitedPassage]:

@@ -46,7 +46,7 @@ from ..evidence.citations.rendering import (
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import ThreadDisputes
 from ..evidence.text.similarity import reprints
-from ..records.calculations import Calculation
+from ..records.calculations import Calculation, by_calculation_number
 from ..records.report import Audit, CitingText, ClaimCheck, Draft, Grade, Report
 from ..records.research import total
 from ..records.sources import Source
@@ -308,7 +308,7 @@ def clean_report(
 ) -> CleanReport:
     """Return a model's report as a draft takes it; see `clean_for_draft`. `calculations` are those
     of the thread."""
-    known = {calculation.number: calculation for calculation in calculations}
+    known = by_calculation_number(calculations)
     with_known, removed = with_calculations(written, {number: number for number in known})
     cleaned, cited, removed_markers = clean_for_draft(with_known, sources)
     title, text = split_title(cleaned)
@@ -461,13 +461,19 @@ def audited_report(
         is_title_marked=is_title_marked,
         sources=tuple(examined.keys.values()),
         numbers=tuple(examined.keys),
-        calculations=state.draft.calculations if state.draft else (),
+        calculations=_cited_calculations(text, state),
         claims=claims,
         verdicts=examined.verdicts,
         audit=audit,
         grades=state.draft.grades if state.draft else (),
         outline_deviations=tuple(ReportNotes(state).outline_deviations()),
     )
+
+
+def _cited_calculations(text: str, state: ResearchState) -> tuple[Calculation, ...]:
+    """Return the calculations of the draft that a text still cites, and those that they rest on."""
+    known = by_calculation_number(state.draft.calculations if state.draft else ())
+    return tuple(with_basis(cited_calculations(text), known))
 
 
 def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]) -> dict[str, str]:

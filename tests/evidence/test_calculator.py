@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 from deep_research.core.evidence.checking.calculator import Calculator, gives, number_calculations
 from deep_research.core.evidence.checking.proof import Known
 from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.evidence.citations.foreign import read_foreign
+from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import cited_calculations, with_calculations
+from deep_research.core.evidence.citations.rendering import read_body, write_document
 from deep_research.core.evidence.text.numbers import numbers_in
 from deep_research.core.records.calculations import Calculation
+from deep_research.core.records.report import Report
 from deep_research.core.records.research import Finding
 from deep_research.core.writing.calculating import with_new_results
 
@@ -34,7 +38,7 @@ def calculator(request: str = REQUEST) -> Calculator:
     return Calculator(sources, request)
 
 
-def one(*lines: str) -> Calculation:
+def last_of(*lines: str) -> Calculation:
     """The record of the last of these lines."""
     used = calculator()
     answers = used.calculate(lines)
@@ -49,14 +53,14 @@ def test_a_formula_and_its_inputs_give_the_result(
 ) -> None:
     values = {"a": first, "b": second, "c": third}
     wanted = eval(f"(a {sign} b) {other} c", {}, values)
-    found = one(f"({first:f} {sign} {second:f}) {other} {third:f}")
+    found = last_of(f"({first:f} {sign} {second:f}) {other} {third:f}")
     assert found.value == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
 @given(st.floats(min_value=-1e9, max_value=1e9).filter(lambda value: abs(value) > 1e-3))
 @settings(max_examples=50)
 def test_a_result_is_shown_rounded_to_digits_that_give_it(value: float) -> None:
-    found = one(f"{value:f} * 1")
+    found = last_of(f"{value:f} * 1")
     [number] = numbers_in(found.result)
     assert gives(found, number)
     assert math.isclose(number.value, abs(value), rel_tol=6e-4)
@@ -65,10 +69,10 @@ def test_a_result_is_shown_rounded_to_digits_that_give_it(value: float) -> None:
 @given(*[st.integers(1, 500)] * 3)
 @settings(max_examples=30)
 def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: int) -> None:
-    found = one(f"Break-even: {fixed} + {rate} * x = {rate + more} * x")
+    found = last_of(f"Break-even: {fixed} + {rate} * x = {rate + more} * x")
     assert found.value == pytest.approx(fixed / more)
     assert f"; x = {found.result}" in found.line
-    assert one(f"{fixed} / x = {more}").value == pytest.approx(fixed / more)
+    assert last_of(f"{fixed} / x = {more}").value == pytest.approx(fixed / more)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +97,7 @@ def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: i
     ],
 )
 def test_units_are_carried_along_and_converted(line: str, result: str) -> None:
-    assert one(line).result == result
+    assert last_of(line).result == result
 
 
 @pytest.mark.parametrize(
@@ -207,3 +211,20 @@ def test_citations_of_calculations_are_read_in_several_forms() -> None:
         1,
     )
     assert cited_calculations(text) == (1, 2, 3, 9)
+
+
+def test_the_list_below_a_report_leads_from_each_citation_and_is_no_part_of_its_text() -> None:
+    used = calculator()
+    used.calculate([NET, PAYBACK, "Odd: 433 € / [calc 1]"])
+    text = "It pays back in 10 years [calc 2].\n\n## Calculations\n\nNone is ours."
+    report = Report(text=text, sources=(), numbers=(), calculations=tuple(used.changed.values()))
+    document = write_document(report, (), ("A note.",), labels("en"), was_researched=True)
+    for line in (
+        "- [calc 1] Net price: 12000 € - 7500 € = 4500 €",
+        "- [calc 2] Payback: \\[calc 1\\] / 450 €/year = 10 years",
+        "- [calc 3] Odd: 433 € / \\[calc 1\\] = 0.09622 — 433 € (assumed)",
+        "[calc 2]: <#calculations>",
+    ):
+        assert line in document
+    assert read_body(document) == text
+    assert "[calc 1]" not in read_foreign(document, ()).text

@@ -102,7 +102,11 @@ async def test_a_chain_of_calculations_goes_to_all_exports_and_follows_a_changed
     assert [calculation.value for calculation in edited.report.calculations] == [21, 252, 15_120]
     asked = run.calls("writer")[-1].text
     assert "21 years [calc 1], or 252 months [calc 2]" in asked
-    assert "Calculated again: Months of service: 372 months → 252 months." in edited.run.notices
+    assert edited.run.notices == (
+        "She began in 1911.",
+        "Calculated again: Years of service: 31 years → 21 years; Months of service: 372 months → "
+        "252 months; Oil burnt: 22\u202f320 litres → 15\u202f120 litres.",
+    )
     first, second = edited.versions.values()
     assert (first.kind, second.kind) == ("research", "edit")
 

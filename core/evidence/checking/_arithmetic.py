@@ -92,7 +92,7 @@ class _Token(NamedTuple):
 
     kind: str
     """A sign or bracket, or `number`, `calculation` or `unknown`."""
-    place: int = 0
+    which: int = 0
     """Of a number its index, of a calculation its number."""
 
 
@@ -145,9 +145,9 @@ class Formula:
         parts = list[Operand | int]()
         for token in self._tokens:
             if token.kind == "number":
-                parts.append(self.operands[token.place])
+                parts.append(self.operands[token.which])
             elif token.kind == "calculation":
-                parts.append(token.place)
+                parts.append(token.which)
         return parts
 
     @property
@@ -315,11 +315,11 @@ class _Evaluation:
                     raise FormulaFault("a bracket is not closed")
                 return inner
             case "number":
-                return self._quantities[token.place]
+                return self._quantities[token.which]
             case "calculation":
-                if token.place not in self._calculated:
-                    raise FormulaFault(f"there is no [calc {token.place}]")
-                return self._calculated[token.place]
+                if token.which not in self._calculated:
+                    raise FormulaFault(f"there is no [calc {token.which}]")
+                return self._calculated[token.which]
             case "unknown" if self._unknown is not None:
                 return Quantity(self._unknown, {}, is_sure=False)
         raise FormulaFault("a number is missing")
@@ -364,7 +364,7 @@ def unit_words(dimension: Dimension, names: Mapping[str, str] = _NO_NAMES) -> st
     return "/".join(["·".join(above) or "1", *below])
 
 
-def names_in(unit: str) -> dict[str, str]:
+def unit_names(unit: str) -> dict[str, str]:
     """Return the words of a unit as written, by the name of the unit that each means."""
     return {_measure(word): word.strip() for word in unit.split("/") if word.strip()}
 
@@ -431,9 +431,9 @@ def _factor_between(given: Dimension, wanted: Dimension) -> float | None:
     return None if both.dimension else both.value
 
 
-def _merged(one: Dimension, other: Dimension, exponent: int) -> Dimension:
+def _merged(first: Dimension, other: Dimension, exponent: int) -> Dimension:
     """Return the unit of a product of two quantities, the second with this exponent."""
-    merged = dict(one)
+    merged = dict(first)
     for word, power in other.items():
         merged[word] = merged.get(word, 0) + exponent * power
     return {word: power for word, power in merged.items() if power}
@@ -484,11 +484,14 @@ def _solution(difference: Callable[[float], float]) -> float:
         size = max(map(abs, (first, *others)))
         is_linear = abs(slope) > _NEAR * size
         for tried, value in zip(_TRIED[1:], others, strict=True):
-            is_linear &= abs(first + slope * (tried - 1) - value) <= 1e-6 * size
-        root = 1 - first / slope if is_linear else 0.0
-        if is_linear and not is_inverse:
+            expected = first + slope * (tried - 1)
+            is_linear = is_linear and abs(expected - value) <= 1e-6 * size
+        if not is_linear:
+            continue
+        root = 1 - first / slope
+        if not is_inverse:
             return _settled(root)
-        if is_linear and root:
+        if root:
             return _settled(1 / root)
     raise FormulaFault("it cannot be solved for x; only equations that are linear in x can")
 

@@ -6,7 +6,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...records.calculations import Calculation, CalculationInput, InputOrigin
@@ -106,9 +106,18 @@ class Calculated(NamedTuple):
     wrong: tuple[str, ...] = ()
     """Lines whose result is not what they give, with what they give."""
 
-    def with_records(self, records: Sequence[Calculation]) -> Calculated:
-        """Return it with calculations that were carried out before."""
-        return self._replace(calculations=(*records, *self.calculations))
+    def with_records(
+        self, records: Sequence[Calculation], cited: Collection[int] = ()
+    ) -> Calculated:
+        """Return it with calculations that were carried out before; what cites one of them by its
+        number (`cited`) may also name its constants, as in "over ten years"."""
+        constants = list[float]()
+        for record in records:
+            if record.number in cited:
+                constants += [used.value for used in record.inputs]
+        return self._replace(
+            calculations=(*records, *self.calculations), results=(*self.results, *constants)
+        )
 
     def leads_to(self, number: Number) -> bool:
         """Whether a number is one of the results or of the inputs that need a premise."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from ...records.calculations import Calculation, CalculationInput
+from ...records.calculations import Calculation, CalculationInput, by_calculation_number
 from ...records.research import Finding
 from ..citations.markers import with_calculations
 from ..text.numbers import Number, numbers_in
@@ -20,7 +20,7 @@ from ._arithmetic import (
     Quantity,
     dimension_of,
     in_unit,
-    names_in,
+    unit_names,
     unit_words,
 )
 from .calculations import follows, is_constant, may_have_unit
@@ -69,7 +69,7 @@ class Calculator:
         """
         self._sources = sources
         self._request = request
-        self._known = {calculation.number: calculation for calculation in earlier}
+        self._known = by_calculation_number(earlier)
         self.changed = dict[str, Calculation]()
         """The calculations that are new or have changed, by name: `calc 2`."""
 
@@ -312,7 +312,7 @@ def number_calculations(
     `known` are those of the thread; `request` is what the user has written, from which an input
     comes only if it is there.
     """
-    thread = {calculation.number: calculation for calculation in known}
+    thread = by_calculation_number(known)
     values = _values_in(request)
     free = max(thread, default=0) + 1
     # A step knows the thread's calculations by their own numbers.
@@ -323,13 +323,13 @@ def number_calculations(
     ordered = sorted(findings.values(), key=lambda finding: (finding.cycle, finding.position))
     for finding in ordered:
         numbers = dict(given) if finding.step else {}
-        for calculation in sorted(finding.calculations, key=lambda one: one.number):
+        for calculation in sorted(finding.calculations, key=_number_of):
             numbers[calculation.number] = free
             free += 1
         own = list[Calculation]()
         for calculation in finding.calculations:
             own.append(_renumbered(calculation, numbers))
-        for calculation in sorted(own, key=lambda one: one.number):
+        for calculation in sorted(own, key=_number_of):
             settled = _settled(calculation, values, thread)
             thread[settled.number] = settled
             new[settled.key] = settled
@@ -337,6 +337,10 @@ def number_calculations(
         numbered[finding.id] = finding.model_copy(update={"numbered": text})
         by_finding[finding.id] = numbers
     return NumberedCalculations(numbered, new, by_finding)
+
+
+def _number_of(calculation: Calculation) -> int:
+    return calculation.number
 
 
 def _settled(
@@ -373,12 +377,12 @@ def _calculated(
     names = dict[str, str]()
     for number in calculation.rests_on:
         used = known[number]
-        names |= names_in(used.unit)
+        names |= unit_names(used.unit)
         dimension = dimension_of(used.unit.replace("%", ""))
         is_share = used.unit == "%"
         results[number] = Quantity(used.value, dimension, bool(used.unit), is_share)
     for operand in formula.operands:
-        names |= names_in(operand.unit)
+        names |= unit_names(operand.unit)
     quantity = formula.result(values, results)
     unit = calculation.unit
     if unit == "%" or (quantity.is_share and not unit):

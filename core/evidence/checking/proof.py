@@ -188,7 +188,7 @@ def prove(
     results = recalculated(
         grounds.calculations, inputs, lambda item: stands_in(item, named), unit.text
     )
-    results = results.with_records(calculations)
+    results = results.with_records(calculations, unit.calculations)
     given = [*evidence]
     if not unit.is_cited:
         given.append(premises.report)
@@ -347,8 +347,11 @@ def _look_up(
         has_quantity = has_quantity or number.start not in in_dates
         if given.has(number, own_context):
             continue
-        wanted = number._replace(measure="%") if is_percent else number
-        if results.leads_to(wanted) or (number.is_word and results.divides_into(number)):
+        is_result = results.leads_to(number)
+        if is_percent:
+            # The sign may stand in the header.
+            is_result = is_result or results.leads_to(number._replace(measure="%"))
+        if is_result or (number.is_word and results.divides_into(number)):
             is_calculated = True
         elif number.is_word or not number.value:
             in_words.append(number)

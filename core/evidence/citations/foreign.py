@@ -42,6 +42,7 @@ from .citing import Edit, with_edits
 from .footnotes import Footnote, taken_out, with_footnotes
 from .labels import all_labels
 from .markers import INERT, LINE_PARTS, Marker, code_lines, scan, unwrapped
+from .rendering import without_calculation_list
 
 __all__ = ["ForeignReport", "NotUnderstood", "Target", "read_foreign"]
 _AT_END = "\1"
@@ -124,7 +125,7 @@ def _read(markdown: str, suffixes: Collection[str]) -> ForeignReport:
     the `suffixes`. A footnote that names no source keeps its text.
     """
     files = FileNames(suffixes)
-    written = unwrapped(_SIGNS.sub("", markdown))
+    written = unwrapped(_SIGNS.sub("", without_calculation_list(markdown)))
     wiki = WikiMarkup(written)
     plain = _outside_code(written, lambda text: with_plain_markers(wiki.plain(text)))
     kept, notes = taken_out(plain)

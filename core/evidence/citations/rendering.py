@@ -47,6 +47,9 @@ _DEFINES = re.compile(
     rf"^({BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*+(?:\n[ \t>]*+)?\S*+\Z)", re.MULTILINE
 )
 """The start of a link definition that would take the following number as its target."""
+_CALCULATION_LIST = re.compile(
+    r"^## .+\n\n(?:- \[calc \d+\] .+\n)+\n(?:\[calc \d+\]: <#.*>(?:\n|\Z))+\n?", re.MULTILINE
+)
 _BRACKETS = str.maketrans("【［】］", "[[]]")
 _TABLE = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
@@ -184,13 +187,18 @@ def calculation_list(
         name = ""
         if calculation.name != calculation.formula:
             name = f" {_escaped(in_one_line(calculation.name))}:"
-        line = f"- [{calculation.key}]{name} {_escaped(calculation.line)}"
+        line = f"- [{calculation.key}]{name} {_escaped(calculation.line.replace('*', '×'))}"
         inputs = inputs_of(calculation, labels, numbers)
         if inputs:
             line += f" — {', '.join(inputs)}"
         lines.append(line)
         definitions.append(f"[{calculation.key}]: <#{anchor}>")
     return "\n".join([f"## {heading}", "", *lines, "", *definitions])
+
+
+def without_calculation_list(document: str) -> str:
+    """Return a Markdown document without the list by `calculation_list`."""
+    return _CALCULATION_LIST.sub("", document)
 
 
 def inputs_of(calculation: Calculation, labels: Labels, numbers: Mapping[str, int]) -> list[str]:
@@ -354,23 +362,16 @@ def read_body(document: str) -> str:
     It has no contradictions, source list and notes.
     """
     endings = set[str]()
-    calculations = set[str]()
     tables = list[str]()
     for labels in all_labels().values():
-        calculations.add(f"## {labels.calculations}")
         for heading in (labels.contradictions, labels.sources, labels.notes):
             endings.add(f"## {heading}")
-        endings.update(calculations)
         tables.append(re.escape(labels.contradictions))
+    document = without_calculation_list(document)
     headings = list(_SECTION.finditer(document))
     end = len(document)
     while headings and headings[-1].group() in endings:
-        start = headings[-1].start()
-        if headings[-1].group() in calculations and "\n[calc " not in document[start:end]:
-            # A section of the report itself.
-            break
-        end = start
-        headings.pop()
+        end = headings.pop().start()
     document = document[:end]
     contradictions = rf"(?m)^## (?:{'|'.join(tables)})\n\n(?:\|.*(?:\n|$))+\n?"
     return re.sub(contradictions, "", document).strip()
