@@ -258,15 +258,21 @@ class StoredRun(NamedTuple):
 
     def words_without(self, sources: Sequence[Source], because: str) -> str:
         """Return the words of an edit that makes a version of the report without these sources,
-        which the user has excluded; empty if the report cites none of them."""
+        which the user has excluded, or with others in their place; empty if neither is needed."""
         report = base_of(self.state)
-        if report is None or {source.key for source in sources}.isdisjoint(report.sources):
+        if report is None:
             return ""
-        shown = [f"[{source.number}] {source.shown_title}" for source in sources]
-        words = f"Do without these sources: {', '.join(shown)}."
-        if because:
-            words += f" {because}"
-        return words
+        words = list[str]()
+        named = ", ".join(f"[{source.number}] {source.shown_title}" for source in sources)
+        keys = {source.key for source in sources}
+        if not keys.isdisjoint(report.sources):
+            words.append(f"Do without these sources: {named}.")
+        if any(self.state.excluded[key].needs_replacement for key in keys):
+            others = "Find others in their place."
+            words.append(others if words else f"Find other sources in place of these: {named}.")
+        if words and because:
+            words.append(because)
+        return " ".join(words)
 
     def at(self, finished: FinishedReport, reader: str | None) -> StoredRun:
         """Return the run as if it had ended with this report of its thread, without what is only
@@ -549,10 +555,13 @@ class RunBook(NamedTuple):
             )
         return list(reversed(ended.values()))
 
-    async def exclude(self, thread: str, names: Sequence[str], because: str = "") -> list[Source]:
+    async def exclude(
+        self, thread: str, names: Sequence[str], because: str = "", *, is_replacing: bool = False
+    ) -> list[Source]:
         """Keep the named sources out of everything that follows on a thread; returns them.
 
-        `names`: numbers, addresses, domains or file names. Raises `ThreadBusy` while the thread is
+        `names`: numbers, addresses, domains or file names. `is_replacing`: the next edit finds
+        other sources for what they alone support. Raises `ThreadBusy` while the thread is
         running, and `UserMistake` for an unknown source and for a run that is not finished.
         """
         async with self._changed(thread) as (stored, changed):
@@ -561,7 +570,8 @@ class RunBook(NamedTuple):
             exclusion = Exclusion(date=now.date().isoformat(), because=safe_text(because).strip())
             changed.update(stored.state.excluded)
             for source in sources:
-                changed.setdefault(source.key, exclusion)
+                known = changed.get(source.key, exclusion)
+                changed[source.key] = known.model_copy(update={"needs_replacement": is_replacing})
         return sources
 
     async def include(self, thread: str, names: Sequence[str]) -> list[Source]:

@@ -1,18 +1,29 @@
 """Sends out tasks that neither the orchestrator's model nor the plan has asked for: on what a draft
-leaves open, and on facts that an edit of a report needs."""
+leaves open, on facts that an edit of a report needs, and on what was lost with excluded sources."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 from ..core.dialogue.transcripts import pending_research
+from ..core.evidence.exclusion import lost_topics
+from ..core.records.report import Draft, Report
 from ..core.records.research import ON_OPEN_REQUIREMENT, Progress
-from ..state import StateUpdate
+from ..core.records.sources import Exclusion
+from ..core.writing.versions import UnknownVersion, read_stored_version
+from ..state import ResearchState, StateUpdate
 from ._steps import revise_steps
 from .turn import Turn
 
 _TITLE = 80
 """Maximum characters of a step's title."""
+_REPLACING = (
+    'A source of the report "{title}" is not used any more. Find what other sources say in place '
+    "of what it alone supported, which cannot be shown: {topic}."
+)
+"""Task of a researcher, from the title of the report and where the statement stood."""
 
 
 def may_research(turn: Turn) -> bool:
@@ -44,3 +55,64 @@ def tasks_waiting(
     changes = {"waiting": tuple(waiting), "decision": "research"}
     progress = progress.model_copy(update=changes)
     return {"progress": progress, "transcript": [pending_research(waiting)]}
+
+
+async def replaced_topics(
+    turn: Turn, state: ResearchState, draft: Draft, excluded: Collection[str]
+) -> list[str]:
+    """Return on what an edit has to find other sources, since the user wants excluded ones to be
+    replaced: where each lost statement stood, and of which kind it was.
+
+    The statements are those of the report that is edited or, if it does without these sources
+    already, of the latest version with them. `state` is the stored state, `draft` what is left.
+    """
+    wanted = {key for key, exclusion in state.excluded.items() if exclusion.needs_replacement}
+    report = await _latest_citing(turn, state, wanted)
+    if report is None:
+        return []
+    lost = await asyncio.to_thread(lost_topics, excluded, wanted, report, draft.text)
+    topics = list[str]()
+    for topic, count in Counter(lost).items():
+        topics.append(f"{topic} ({count} of them)" if count > 1 else topic)
+    return topics
+
+
+def replacing_tasks(
+    topics: Sequence[str], state: ResearchState, draft: Draft
+) -> list[tuple[str, str]]:
+    """Return the tasks, pairs of title and text, that find other sources on these topics."""
+    title = draft.title
+    if not title:
+        for version in state.versions.values():
+            # The title of an edit may be its words.
+            if version.kind in ("research", "question"):
+                title = version.title
+    tasks = list[tuple[str, str]]()
+    for topic in topics:
+        tasks.append((topic, _REPLACING.format(title=title, topic=topic)))
+    return tasks
+
+
+def settled_exclusions(excluded: Mapping[str, Exclusion]) -> dict[str, Exclusion]:
+    """Return the exclusions without the wish for other sources, which an edit has carried out."""
+    settled = dict[str, Exclusion]()
+    for key, exclusion in excluded.items():
+        settled[key] = exclusion.model_copy(update={"needs_replacement": False})
+    return settled
+
+
+async def _latest_citing(turn: Turn, state: ResearchState, wanted: set[str]) -> Report | None:
+    """Return the report that is edited or, if it does not cite any of the `wanted` sources, the
+    latest version that does; None if there is none."""
+    if not wanted:
+        return None
+    if state.base and not wanted.isdisjoint(state.base.sources):
+        return state.base
+    for version in reversed(state.versions.values()):
+        try:
+            finished = await read_stored_version(state, version, turn.pages)
+        except UnknownVersion:
+            continue
+        if not version.is_answer and not wanted.isdisjoint(finished.report.sources):
+            return finished.report
+    return None

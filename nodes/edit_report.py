@@ -32,7 +32,13 @@ from ..core.writing.report import revision
 from ..core.writing.report_edit import ReportEdit
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from ._further_research import may_research, tasks_waiting
+from ._further_research import (
+    may_research,
+    replaced_topics,
+    replacing_tasks,
+    settled_exclusions,
+    tasks_waiting,
+)
 from .turn import NodeRuntime, Turn, begin_turn
 
 _PASSAGES_CHARACTERS = 16_000
@@ -50,6 +56,10 @@ _NAMING_WORDS = 4
 """Number of words by which a notice names a block."""
 _ADDING = frozenset({"insert_after", "insert_row", "insert_column"})
 """Kinds of edits that change nothing that is there."""
+_NOT_REPLACED = "No other sources were searched for what was taken out"
+_NOTHING_TO_REPLACE = "No statement of the report rested on the excluded sources alone."
+_NO_MODEL = "that needs a language model (models)"
+_NOTHING_TO_SEARCH = "there is nothing to search (docs, engine)"
 _NOT_CHECKED = "The changes were not checked against the sources (verify)."
 _NOUNS_CAPITALISED = frozenset({"de", "lb"})
 """Codes of the languages that capitalise all nouns."""
@@ -82,7 +92,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     """
     turn = await begin_turn(state, runtime)
     excluded = state.sources.keys() - turn.state.sources.keys()
-    base = state.base
+    stored, base = state, state.base
     state = turn.state
     draft = state.draft
     assert draft is not None
@@ -93,15 +103,19 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     editor = _Editor(turn, draft, is_edit=is_edit)
     if is_edit and base and not excluded.isdisjoint(base.sources):
         editor.take_out(await asyncio.to_thread(only_supported_by, excluded, base))
+    if is_edit:
+        editor.replaced = await replaced_topics(turn, stored, draft, excluded)
+    # Excluding sources needs no model.
+    can_ask = not is_extractive("writer", turn.context)
+    if editor.replaced and editor.may_research and can_ask:
+        topics = editor.replaced[: turn.context.limits.max_plan_steps]
+        return editor.waiting(replacing_tasks(topics, stored, draft))
     async with turn.paid():
         form = None
-        # Excluding sources needs no model.
-        if not is_extractive("writer", turn.context):
+        if can_ask:
             form = await editor.ask()
         if form and form.tasks and editor.may_research:
-            update = turn.update()
-            tasks = [(task, task) for task in form.tasks]
-            return {**update, **tasks_waiting(turn, update["progress"], tasks, 1)}
+            return editor.waiting([(task, task) for task in form.tasks])
         changed = draft
         if form:
             changed = await editor.changed(form)
@@ -110,11 +124,13 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         nothing = labels(state.run.language_code).no_citation
         changed = changed.model_copy(update={"text": nothing, "streamed": nothing})
     changed = changed.model_copy(update={"findings": tuple(state.findings), "is_lacking": False})
+    editor.note_replaced()
     update = turn.update(
         notices=(*state.run.notices, *editor.notices), done=editor.done, **editor.language
     )
     turn.apply(run=update["run"], draft=changed)
     if is_edit:
+        update["excluded"] = settled_exclusions(state.excluded)
         messages = await asyncio.to_thread(turn.delivery.edited_draft_messages, changed)
     elif changed.text == draft.text:
         return {**update, "draft": changed}
@@ -146,6 +162,8 @@ class _Editor:
         self._is_long = is_edit and _tokens(draft.text) > self._room
         self._values: dict[str, Any] = {}
         self._taken_out: Sequence[str] = ()
+        self.replaced: Sequence[str] = ()
+        """On what the user wants other sources in place of excluded ones (see `lost_topics`)."""
         self.may_research = is_edit and not self._state.own_findings and may_research(turn)
         """Whether facts that are missing can be looked up; once an edit."""
         self.notices: list[str] = []
@@ -163,6 +181,27 @@ class _Editor:
         self._taken_out = statements
         if statements:
             self.notices.append(taken_out_note(len(statements)))
+
+    def waiting(self, tasks: Sequence[tuple[str, str]]) -> StateUpdate:
+        """Return the update with which tasks, pairs of title and text, are researched first."""
+        update = self._turn.update()
+        return {**update, **tasks_waiting(self._turn, update["progress"], tasks, 1)}
+
+    def note_replaced(self) -> None:
+        """Note for the reader what was not searched for, although the user wants other sources."""
+        turn = self._turn
+        is_wanted = any(known.needs_replacement for known in self._state.excluded.values())
+        if self._is_edit and is_wanted and not self.replaced:
+            self.notices.append(_NOTHING_TO_REPLACE)
+        if not self.replaced:
+            return
+        if not self._state.own_findings:
+            reason = self._state.run.stop_reason or turn.limit or _NOTHING_TO_SEARCH
+            if is_extractive("writer", turn.context):
+                reason = _NO_MODEL
+            self.notices.append(f"{_NOT_REPLACED}: {reason}.")
+        for topic in self.replaced[turn.context.limits.max_plan_steps :]:
+            self.notices.append(f"{_NOT_REPLACED} in the {topic} (max_plan_steps).")
 
     async def ask(self, **asked: Any) -> EditReport | None:
         """Have the model fill in the form; `asked` are further values of the prompt.
@@ -206,6 +245,7 @@ class _Editor:
             "requirements": "",
             "open_points": "",
             "taken_out": 0,
+            "replaced": "",
         }
         if state.own_findings or not self._is_edit:
             values["knowledge"] = turn.basis.known_findings(turn.context.limits.memory_tokens)
@@ -230,6 +270,8 @@ class _Editor:
         values["passages"] = await self._passages()
         values["open_points"] = fence("\n".join(numbered)) if numbered else ""
         values["taken_out"] = len(self._taken_out)
+        if self.replaced:
+            values["replaced"] = fence("\n".join(f"- {topic}" for topic in self.replaced))
         return values
 
     async def _passages(self) -> str:

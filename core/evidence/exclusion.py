@@ -18,9 +18,14 @@ from ..records.plan import Learning, Observation, StepOutcome
 from ..records.report import CitingText, Draft, Report
 from ..records.research import Action, Finding, Scope
 from ..records.sources import Source
-from .checking.units import report_units
+from .checking.units import ReportUnit, report_units
 from .citations.citing import Edit, name_of, with_edits, without_citations_of
-from .citations.markers import marker_numbers, replace_markers, settle_fences
+from .citations.markers import (
+    marker_numbers,
+    replace_markers,
+    settle_fences,
+    without_markers,
+)
 from .text.numbers import numbers_in
 from .text.sentences import Sentence, sentences_of
 
@@ -90,13 +95,70 @@ def _listing(numbered: Sequence[Source]) -> str:
 
 def only_supported_by(excluded: Collection[str], report: CitingText) -> list[str]:
     """Return the statements of a report that only these sources support, without citations."""
-    removed = _parts(report.text, report.keys, excluded).removed
+    removed = _parts(report.text, report.keys, excluded).removed_text
     statements = list[str]()
     for statement in removed.splitlines():
         words = " ".join(replace_markers(statement, " ").split()).strip(" |")
         if words:
             statements.append(words.replace(" | ", ", "))
     return statements
+
+
+def lost_topics(
+    excluded: Collection[str], wanted: Collection[str], report: CitingText, remaining: str
+) -> list[str]:
+    """Return, for each statement of a report that only excluded sources support, `wanted` ones
+    among them, where it stood and of which kind it was.
+
+    This can be shown to models: it has no word of the statement itself, and of what stood around it
+    only words that the `remaining` text of the report still has.
+    """
+    units = report_units(report.text, report.keys)
+    # The first part of a sentence or row, unless only another part was lost.
+    by_start = {unit.sentence_start: unit for unit in reversed(units)}
+    by_start.update((unit.start, unit) for unit in units)
+    left = _plain(remaining)
+    topics = list[str]()
+    for start, raw in sorted(_parts(report.text, report.keys, excluded).removed):
+        cited = {key for number, key in report.keys.items() if number in marker_numbers(raw)}
+        if cited and cited.isdisjoint(wanted):
+            continue
+        around = list[str]()
+        section = ""
+        for unit in units:
+            if unit.kind == "heading" and unit.start < start:
+                section = unit.text
+        if section and section in left:
+            around.append(f'section "{section}"')
+        if start in by_start:
+            around.append(_place_of(by_start[start], by_start, left))
+        place = ", ".join(filter(None, around)) or "the report"
+        kind = "a figure" if numbers_in(replace_markers(raw, " ")) else "a statement"
+        topics.append(f"{place}: {kind}")
+    return topics
+
+
+def _place_of(unit: ReportUnit, by_start: Mapping[int, ReportUnit], left: str) -> str:
+    """Return where a lost unit stood in its section, in words that are `left` of the report; empty
+    if there are none. `by_start`: all units by their offsets."""
+    if unit.kind == "cell":
+        # Its row label and column header.
+        named = unit.text.removesuffix(unit.raw_words).rstrip(": ")
+        if named and all(name in left for name in named.split(", ")):
+            return f'the cell "{named}" of a table'
+        return "a cell of a table"
+    if unit.table_start is not None:
+        head = by_start.get(unit.table_start)
+        if head and head.text in left:
+            return f'a row of the table "{head.text}"'
+        return "a row of a table"
+    before = _plain(unit.before)
+    return f'after "{before}"' if before and before in left else ""
+
+
+def _plain(text: str) -> str:
+    """Return a text in one line without citations, as units have it."""
+    return " ".join(without_markers(text).split())
 
 
 def without_sources(state: ResearchState, excluded: Collection[str]) -> ResearchState:
@@ -142,10 +204,15 @@ class _Parts(NamedTuple):
 
     text: str
     """The text without these statements, and without citations of excluded sources."""
-    removed: str
-    """The statements, as one text."""
+    removed: Sequence[tuple[int, str]]
+    """The statements, each with its offset in the text after `settle_fences`."""
     cited: str
     """The sentences that cite other sources, as one text."""
+
+    @property
+    def removed_text(self) -> str:
+        """The statements as one text."""
+        return "\n".join(raw for _, raw in self.removed)
 
 
 class _Remainder:
@@ -160,7 +227,7 @@ class _Remainder:
         known = set[float]()
         for finding in state.findings.values():
             parts = self._parts_of(finding)
-            removed |= _figures(parts.removed)
+            removed |= _figures(parts.removed_text)
             known |= _figures(parts.cited)
         for learning in state.learnings.values():
             if learning.source in excluded:
@@ -359,16 +426,16 @@ def _parts(text: str, keys: Mapping[int, str], excluded: Collection[str]) -> _Pa
     """Take a text apart; `keys` are the sources' keys by the numbers that it cites."""
     numbers = {number for number, key in keys.items() if key in excluded}
     if numbers.isdisjoint(marker_numbers(text)):
-        return _Parts(text, "", text)
+        return _Parts(text, (), text)
     settled = settle_fences(text)
-    removed = list[str]()
+    removed = list[tuple[int, str]]()
     cited = list[str]()
     edits = list[Edit]()
     mixed = set[int]()
     for sentence in sentences_of(text):
         own = set(sentence.numbers)
         if own and own <= numbers:
-            removed.append(sentence.raw)
+            removed.append((sentence.start, sentence.raw))
             edits.append(_removal(sentence))
         elif own & numbers:
             mixed.add(sentence.start)
@@ -380,11 +447,11 @@ def _parts(text: str, keys: Mapping[int, str], excluded: Collection[str]) -> _Pa
         if not numbers.issuperset(number for number, key in keys.items() if key in unit.sources):
             cited.append(unit.raw)
             continue
-        removed.append(unit.raw)
+        removed.append((unit.start, unit.raw))
         replacement = _NO_VALUE if unit.kind == "cell" else ""
         edits.append(Edit(unit.start, unit.end, replacement))
     remaining = without_citations_of(with_edits(settled, edits), numbers)
-    return _Parts(_tidied(remaining), "\n".join(removed), "\n".join(cited))
+    return _Parts(_tidied(remaining), removed, "\n".join(cited))
 
 
 def _removal(sentence: Sentence) -> Edit:

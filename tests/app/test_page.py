@@ -494,6 +494,7 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         source = page.locator("#source")
         page.locator(".source-card", has_text="Keeper").click()
         expect(source.get_by_role("button", name="Use it again")).to_have_count(0)
+        expect(source.get_by_role("button", name="Replace it")).to_be_visible()
         for width in (1500, 390):
             page.set_viewport_size({"width": width, "height": 900})
             page.screenshot(path=tmp_path / f"source-{width}.png")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.evidence.citations.markers import marker_numbers
-from deep_research.core.evidence.exclusion import without_sources
+from deep_research.core.evidence.exclusion import lost_topics, report_without, without_sources
+from deep_research.core.records.report import Report
 from deep_research.core.records.research import Finding
 from deep_research.core.records.sources import Source
 from deep_research.state import ResearchState
@@ -103,3 +106,52 @@ def test_no_excluded_source_is_cited_and_whatever_cites_others_stays(
         words = sentence.partition(" [")[0].removesuffix(".")
         if numbers - excluded:
             assert words in kept
+
+
+REPORT = """\
+## Rents
+
+It rose [2]. Rent is 2,410 a month [1]. It was high [3], and 12 flats are empty [1].
+
+| City | Rent | Flats |
+|---|---|---|
+| Oslo | 1,500 [1] | 55 [2] |
+| Bergen | 1,900 | 66 [1] |
+
+## The 2,410 club
+
+- Nobody likes it [1]"""
+
+
+def test_topics_of_what_was_lost_say_where_it_stood_and_nothing_of_its_words() -> None:
+    report = Report(text=REPORT, sources=tuple(KEYS.values()), numbers=tuple(KEYS))
+    left = report_without(["docs:a"], report).text.replace("## The 2,410 club", "")
+    assert lost_topics(["docs:a"], ["docs:a"], report, left) == [
+        'section "Rents", after "It rose.": a figure',
+        'section "Rents": a figure',
+        'section "Rents", the cell "Oslo, Rent" of a table: a figure',
+        'section "Rents", a row of the table "City | Rent | Flats": a figure',
+        "the report: a statement",
+    ]
+    # Of several excluded sources, only some are to be replaced.
+    assert len(lost_topics([*KEYS.values()], ["docs:b"], report, "")) == 2
+
+
+TOKENS = st.lists(st.sampled_from(["tower", "pier", "house", "mole"]), min_size=1, max_size=3)
+
+
+@given(st.lists(st.tuples(TOKENS, st.integers(100, 999), st.sampled_from([*KEYS])), max_size=6))
+def test_no_word_of_a_lost_statement_is_in_a_topic_unless_it_is_left(
+    said: list[tuple[list[str], int, int]],
+) -> None:
+    lines = list[str]()
+    for words, number, source in said:
+        lines.append(
+            f"## About {words[0]}{number}\n\nThe {'-'.join(words)} has {number} [{source}]."
+        )
+    text = "\n\n".join(lines)
+    report = Report(text=text, sources=tuple(KEYS.values()), numbers=tuple(KEYS))
+    left = report_without(["docs:a"], report).text
+    topics = "\n".join(lost_topics(["docs:a"], ["docs:a"], report, left))
+    for word in re.findall(r"\w+", topics.replace("a figure", "").replace("section", "")):
+        assert word in left
