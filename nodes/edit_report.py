@@ -30,6 +30,7 @@ from ..core.writing.forms import Form, form_name
 from ..core.writing.language import named_language
 from ..core.writing.report import revision
 from ..core.writing.report_edit import ReportEdit
+from ..core.writing.versions import standing_messages
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from ._further_research import (
@@ -258,7 +259,8 @@ class _Editor:
             return values
         conversation = Conversation(state.messages)
         request = conversation.question
-        earlier = conversation.texts_of_user[: -len(conversation.question_texts)]
+        standing = Conversation(standing_messages(state))
+        earlier = standing.texts_of_user[: -len(conversation.question_texts)]
         numbered = list[str]()
         for number, grade in enumerate(self._draft.open_grades, 1):
             numbered.append(f"{number}. {_open_point(grade)}")

@@ -11,8 +11,10 @@ import uuid
 from contextlib import suppress
 from datetime import datetime
 
+from langchain_core.messages import AnyMessage, HumanMessage
+
 from ...state import ResearchState, StateUpdate, channels_reset
-from ..dialogue.conversation import REPLACES, marked, safe_text, title_or_question
+from ..dialogue.conversation import REPLACES, mark_of, marked, safe_text, title_or_question
 from ..errors import StateUnreadable, UserMistake
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, title_line, write_document
@@ -118,6 +120,34 @@ def find_version(state: ResearchState, number: int, *, is_answer: bool = False) 
         if len(versions) > 1:
             known = f"it has {kind}s 1 to {versions[-1].number}"
     raise UnknownVersion(f"The thread has no {kind} {number}: {known}.")
+
+
+def standing_messages(state: ResearchState) -> list[AnyMessage]:
+    """Return a thread's messages without those of the user that led to versions which the user has
+    undone since, by putting an earlier one back."""
+    led_to_latest = set[str]()
+    undone = set[str]()
+    history = dict[int, set[str]]()
+    for version in state.versions.values():
+        if version.is_answer:
+            continue
+        if version.restores:
+            led_to_latest = history.get(version.restores, set())
+        else:
+            led_to_latest = led_to_latest | {version.name}
+        history[version.number] = led_to_latest
+        undone.add(version.name)
+    undone -= led_to_latest
+    names = list(state.versions)
+    standing = list[AnyMessage]()
+    # From the end, since an app may have removed the first messages.
+    name = ""
+    for message in reversed(state.messages):
+        if mark_of(message) == "report":
+            name = names.pop() if names else ""
+        if name not in undone or not isinstance(message, HumanMessage):
+            standing.append(message)
+    return standing[::-1]
 
 
 async def read_stored_version(

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from kit.models import ScriptedChatModel, by_figures, call, calls, units_shown
 from kit.planned import PlannedLab, at_first, planned_lab
-from kit.runs import CLEAR, REPORT, Lab, lab, research, search
+from kit.runs import CLEAR, QUESTION, REPORT, Lab, lab, research, search
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deep_research.app.embed import thread_config
+from deep_research.app.versions import arevert_thread
 from deep_research.core.errors import RateLimited, ReportNotEditable
 from deep_research.state import ResearchState
 
@@ -503,3 +504,27 @@ async def test_later_questions_show_models_only_the_latest_version_of_a_report(
     prompt = run.calls("clarifier")[-1].text
     assert prompt.count("## History") == 1 and "## Outlook" not in prompt
     assert "(A version of the report that the user has had changed since.)" in prompt
+
+
+async def test_wishes_whose_versions_were_undone_are_not_shown_to_the_editor(
+    tmp_path: Path,
+) -> None:
+    forms = [edits(EDITS[0]), edits(AGAIN), edits(AGAIN), edits(AGAIN)]
+    run = edit_lab(tmp_path, *forms, verify="off")
+    await run.ask()
+    drop, summary, third = "Drop the outlook.", "Begin with a summary.", "Once more."
+    await run.ask(asking(drop))
+
+    async def said_before(words: str) -> str:
+        await run.ask(asking(words))
+        prompt = run.calls("writer")[-1].text
+        return prompt.partition("What the user has said before:")[2].partition(words)[0]
+
+    assert drop in await said_before(summary)
+    await arevert_thread(run.graph, run.thread, 1)
+    said = await said_before(third)
+    assert QUESTION in said and drop not in said and summary not in said
+    # A version that is put back after all brings its wish back.
+    await arevert_thread(run.graph, run.thread, 2)
+    said = await said_before("The last one.")
+    assert drop in said and summary not in said and third not in said
