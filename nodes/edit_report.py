@@ -4,6 +4,7 @@ round to the draft. All blocks that are not named stay as they are."""
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.markers import replace_markers
 from ..core.evidence.citations.rendering import clean_for_draft
 from ..core.evidence.exclusion import only_supported_by, taken_out_note
+from ..core.evidence.text.sentences import sentences_of
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Draft, Grade, Report, word_count
 from ..core.records.research import Finding
@@ -280,13 +282,13 @@ class _Editor:
         """Return the passages behind the report's citations, and others on the request, fenced."""
         turn = self._turn
         numbers = self._state.numbers
-        passages = dict[int, dict[str, None]]()
+        passages = defaultdict[int, list[str]](list)
         characters = _PASSAGES_CHARACTERS
         if self._state.base:
-            for key, text in _cited_passages(self._state.base):
+            for key, text in dict.fromkeys(_cited_passages(self._state.base)):
                 characters -= len(text)
                 if key in numbers and characters >= 0:
-                    passages.setdefault(numbers[key], {})[text] = None
+                    passages[numbers[key]].append(text)
         # The clarifier's words say what "it" and "there" mean.
         asked = (self._state.run.question, self._state.brief.instruction)
         wanted = ["\n".join(filter(None, asked))]
@@ -296,12 +298,12 @@ class _Editor:
         for words in wanted:
             found = await turn.basis.passages_on(words, turn.pages, _RECALLED_CHARACTERS)
             for key, text in found:
-                passages.setdefault(numbers[key], {})[text] = None
+                passages[numbers[key]].append(text)
         if not passages:
             return ""
         shown = list[dict[str, Any]]()
         for number, texts in sorted(passages.items()):
-            shown.append({"source": number, "passages": list(texts)})
+            shown.append({"source": number, "passages": _each_once(texts)})
         return fenced_knowledge(passages=shown)
 
     async def changed(self, form: EditReport) -> Draft:
@@ -445,6 +447,23 @@ def _shown(block: ReportBlock) -> dict[str, Any]:
     for number, row in enumerate(table.rows, 1):
         rows[number] = row.values
     return {**shown, "columns": dict(enumerate(table.header.values, 1)), "rows": rows}
+
+
+def _each_once(passages: Sequence[str]) -> list[str]:
+    """Return the passages of a source, in the same order, without the sentences that a longer one
+    of them has as well; tables stay whole."""
+    kept = dict[int, str]()
+    for index in sorted(range(len(passages)), key=lambda index: -len(passages[index])):
+        passage = passages[index]
+        sentences = [sentence.raw for sentence in sentences_of(passage)]
+        known = set[str]()
+        for other in kept.values():
+            known.update(sentence for sentence in sentences if sentence in other)
+        if known and "\n|" not in passage:
+            passage = "\n".join(sentence for sentence in sentences if sentence not in known)
+        if not known.issuperset(sentences):
+            kept[index] = passage
+    return [kept[index] for index in sorted(kept)]
 
 
 def _cited_passages(report: Report) -> Iterable[tuple[str, str]]:

@@ -104,7 +104,8 @@ async def test_blocks_that_no_edit_names_stay_as_they_are(tmp_path: Path) -> Non
     assert DONE in notes(state)
     assert len(state.messages) == 4
     [prompt] = [asked.text for asked in run.calls("writer") if "edit_report" in asked.tools]
-    assert '"columns"' in prompt and "It stands 38 metres tall" in prompt and EDIT in prompt
+    assert '"columns"' in prompt and EDIT in prompt
+    assert "It stands 38 metres tall" in prompt
     revised = [packet for packet in run.packets[packets:] if packet["type"] == "report_revised"]
     [packet] = revised
     [changed] = packet["changed"]
@@ -317,8 +318,12 @@ async def test_a_figure_of_the_users_stands_and_the_source_is_named_beside_it(
     form = edits({"kind": "insert_after", "block": 2, "text": text})
     run = edit_lab(tmp_path, form, verifier=verifier)
     await run.ask()
-    state = await run.ask(asking(f"{quoted}: put that beside the survey."))
+    state = await run.ask(
+        asking(f"{quoted}: put that beside the lighthouse that is 38 metres tall.")
+    )
     assert text in text_of(state)
+    # It is quoted by the report, and found for the request.
+    assert run.calls("writer")[-1].text.count("It stands 38 metres tall") == 1
     assert state.report
     [judged] = [unit for unit in state.report.verdicts if "40 metres" in unit.text]
     assert judged.shown == "supported" and judged.words == quoted
