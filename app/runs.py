@@ -36,7 +36,7 @@ from ..core.evidence.exclusion import named_sources
 from ..core.evidence.text.differences import BlockDifference
 from ..core.library.earlier import EarlierPages, ReadPage
 from ..core.library.library import Library
-from ..core.models.resolve import check_editor, check_models, load_models
+from ..core.models.resolve import check_models, load_models
 from ..core.records.report import FinishedReport, Report, Version
 from ..core.records.research import Strategy
 from ..core.records.sources import Exclusion, Source
@@ -57,7 +57,7 @@ from ..core.writing.versions import (
     read_stored_version,
     thread_versions,
 )
-from ..nodes.begin import base_of
+from ..nodes.begin import base_of, check_editable
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ._endings import RESUMABLE
@@ -249,12 +249,10 @@ class StoredRun(NamedTuple):
     def check_editable(self, context: Context) -> None:
         """Raise `NoReportYet` if there is no finished report to change, and `ReportNotEditable` if
         the model of these settings cannot change it."""
-        report = base_of(self.state)
-        if self.is_unfinished or report is None:
+        if self.is_unfinished or base_of(self.state) is None:
             self.finished_report()
-        elif self.state.excluded.keys().isdisjoint(report.sources):
-            # Otherwise code alone makes a version without these sources.
-            check_editor(context)
+        else:
+            check_editable(self.state, context)
 
     def words_without(self, sources: Sequence[Source], because: str) -> str:
         """Return the words of an edit that makes a version of the report without these sources,

@@ -53,7 +53,7 @@ from ..core.writing.language import (
 )
 from ..core.writing.outline import check_outline
 from ..core.writing.report import draft_of
-from ..core.writing.versions import keep_first_version
+from ..core.writing.versions import is_short_answer, keep_first_version
 from ..state import ResearchState, StateUpdate, channels_reset
 from ..tools.offer import check_tools, load_tools, note_user, search_scope
 from ..tools.run_engines import choose_engines
@@ -97,8 +97,8 @@ async def begin(
     entry = conversation.entry(state.run)
     is_new = not state.run.id or entry == "follow_up"
     goes_on = state.run.entry == "edit" and entry == "continuation"
-    if state.edit and (base_of(state) is None or not (is_new or goes_on)):
-        raise ReportNotEditable(_NOTHING_TO_EDIT)
+    if state.edit:
+        check_editable(state)
     if state.edit or goes_on:
         entry = "edit"
     drop = conversation.refused(context.limits.question_characters)
@@ -153,15 +153,23 @@ def base_of(state: ResearchState) -> Report | None:
     It is that of the last question, unless that was a short answer to a follow-up.
     """
     report = state.report
-    if report is None or (state.base and state.run.is_quick):
+    if report is None or is_short_answer(state):
         return state.base
     return report.model_copy(update={"title": state.title})
 
 
-def _needs_no_model(state: ResearchState) -> bool:
-    """Whether code alone can make a new version of the report: without its excluded sources."""
+def check_editable(state: ResearchState, context: Context | None = None) -> None:
+    """Raise `ReportNotEditable` if a thread has no finished report to edit, or if with these
+    settings its writer's model cannot edit it."""
     base = base_of(state)
-    return base is not None and not state.excluded.keys().isdisjoint(base.sources)
+    entry = Conversation(state.messages).entry(state.run)
+    is_new = not state.run.id or entry == "follow_up"
+    goes_on = state.run.entry == "edit" and entry == "continuation"
+    if base is None or not (is_new or goes_on):
+        raise ReportNotEditable(_NOTHING_TO_EDIT)
+    # Code alone makes a version without excluded sources.
+    if context and state.excluded.keys().isdisjoint(base.sources):
+        check_editor(context)
 
 
 def _draft_to_edit(state: ResearchState, base: Report, run: Run) -> Draft:
@@ -199,8 +207,8 @@ async def _start(
     if choose_engines(context):
         WebReader.start_parsers(context.limits)
     await load_models(context)
-    if entry == "edit" and not _needs_no_model(state):
-        check_editor(context)
+    if entry == "edit":
+        check_editable(state, context)
     warnings = list(check_models(ROLES, context))
     warnings += await asyncio.to_thread(check_language, context.language)
     warnings += await asyncio.to_thread(check_outline, context)

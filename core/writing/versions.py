@@ -23,6 +23,7 @@ from ..evidence.text.differences import BlockDifference, text_differences
 from ..records.report import FinishedReport, Report, Version, VersionKind
 from ..store.pages import Pages
 from ..store.versions import keep_finished, read_finished
+from .blocks import report_blocks
 from .notes import ReportNotes
 
 _KINDS: dict[str, VersionKind] = {"edit": "edit"}
@@ -94,6 +95,24 @@ def latest_version(state: ResearchState) -> Version | None:
     None if there is none."""
     versions = [version for version in thread_versions(state).values() if not version.is_answer]
     return versions[-1] if versions else None
+
+
+def is_short_answer(state: ResearchState) -> bool:
+    """Whether the report of the current question is a short answer about the thread's report: from
+    one search or what was read, or without the sections that the thread's report has."""
+    version = version_of_question(state, state.run.id) if state.versions else None
+    if version:
+        return version.is_answer
+    if state.base is None or state.report is None or state.run.entry == "edit":
+        return False
+    if state.run.is_quick:
+        return True
+    return _has_sections(state.base) and not _has_sections(state.report)
+
+
+def _has_sections(report: Report) -> bool:
+    """Whether a report has headings or tables."""
+    return any(block.kind in ("heading", "table") for block in report_blocks(report.text))
 
 
 def version_of_question(state: ResearchState, question_id: str) -> Version | None:
@@ -273,7 +292,7 @@ def _kind_of(state: ResearchState) -> VersionKind:
     """Return what the report of the current question is in its thread."""
     if not state.versions:
         return "research"
-    if state.run.is_quick:
+    if is_short_answer(state):
         return "answer"
     return _KINDS.get(state.run.entry, "question")
 

@@ -176,7 +176,9 @@ async def test_a_refused_edit_does_not_make_an_edit_of_the_next_message(tmp_path
     await run.ask()
     with pytest.raises(ReportNotEditable):
         await run.ask(asking())
-    assert (await run.ask("Who kept it?")).run.entry == "follow_up"
+    state = await run.ask("Who kept it?")
+    assert state.run.entry == "follow_up" and state.run.question == "Who kept it?"
+    assert EDIT not in [message.text for message in state.messages]
 
 
 async def test_a_plain_message_is_a_new_question_if_nothing_is_clarified(tmp_path: Path) -> None:
@@ -185,11 +187,14 @@ async def test_a_plain_message_is_a_new_question_if_nothing_is_clarified(tmp_pat
         clarify="off",
         planner=[PLAN, PLAN],
         orchestrator=[research("When was it lit?"), REPORT, REPORT],
-        writer=[DRAFT, "Nothing. [1]"],
+        writer={"": [DRAFT, "Nothing. [1]"], "edit_report": [edits()]},
     )
     await run.ask()
     state = await run.ask("Drop the outlook.")
     assert state.run.entry == "follow_up" and text_of(state) == "Nothing. [1]"
+    # Without sections, it is an answer about the report, which stays the one to edit.
+    assert [*state.versions] == ["version 1", "answer 1"]
+    assert "| Light | Keeper |" in text_of(await run.ask(asking()))
 
 
 async def test_a_refused_edit_is_returned_once_with_the_reason_and_then_left_out_and_named(
@@ -288,9 +293,9 @@ async def test_there_has_to_be_a_report_and_a_model_that_can_edit(tmp_path: Path
     run = edit_lab(tmp_path)
     with pytest.raises(ReportNotEditable, match="no finished report to edit"):
         await run.ask(asking())
-    # The next message is a question.
+    # The next message is a question, and the first of the thread.
     state = await run.ask()
-    assert state.run.entry == "question" and state.report
+    assert state.run.entry == "question" and state.report and len(state.messages) == 2
     other = edit_lab(tmp_path)
     await other.ask()
     other.settings["models"] = "extractive"
