@@ -71,11 +71,15 @@ def document_of(finished: FinishedReport, reader: str | None = None) -> str:
 
 
 def differences_of(before: FinishedReport, after: FinishedReport) -> list[BlockDifference]:
-    """Return what differs between the titles and texts of two reports."""
+    """Return what differs between the titles, texts and notes of two reports; notes are only among
+    the blocks if they differ."""
+    heading = f"## {labels(after.run.language_code).notes}"
     texts = list[str]()
     for finished in (before, after):
-        text = plain_citations(finished.report.text)
-        texts.append("\n\n".join(filter(None, (title_line(finished.title), text))))
+        parts = [title_line(finished.title), plain_citations(finished.report.text)]
+        if before.notes != after.notes:
+            parts += [heading, "\n".join(f"- {note}" for note in finished.notes)]
+        texts.append("\n\n".join(filter(None, parts)))
     return text_differences(*map(safe_text, texts))
 
 

@@ -58,6 +58,9 @@ def test_an_earlier_version_names_the_exclusion_and_is_put_back_without_the_sour
     finished: Desk,
 ) -> None:
     finished.call("exclude", "light", "lighthouse.md", "--because", "out of date")
+    differences = finished.call("show", "light", "--diff", "1", "2").out
+    notes = differences.partition("## Notes")[2]
+    assert "{+- 2 statements were taken out" in notes and "extract" not in notes
     first = finished.call("show", "light", "--version", "1").out
     assert "1844" in first
     assert "Excluded by the user since: Skerry Light" in first
