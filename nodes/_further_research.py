@@ -20,8 +20,8 @@ from .turn import Turn
 _TITLE = 80
 """Maximum characters of a step's title."""
 _REPLACING = (
-    'A source of the report "{title}" is not used any more. Find what other sources say in place '
-    "of what it alone supported, which cannot be shown: {topic}."
+    'To replace: {topic}. It is missing in the report "{title}", since its only source is not used '
+    "any more; what that said cannot be shown. Find what other sources say in its place."
 )
 """Task of a researcher, from the title of the report and where the statement stood."""
 

@@ -182,7 +182,7 @@ async def test_an_agent_changes_a_report_and_excludes_one_of_its_sources(tmp_pat
             )
             # A researcher was sent out for what is lost.
             prompts = [request.prompt for request in wires.lab.models.requests]
-            assert any("say in place of what it alone supported" in prompt for prompt in prompts)
+            assert any("other sources say in its place" in prompt for prompt in prompts)
             assert FACTS["light"] in without["report"]
             assert FACTS["harbour"] not in without["report"].partition("## Sources")[0]
             assert len(without["versions"]) == 3

@@ -239,7 +239,7 @@ def replacing_lab(tmp_path: Path, **scripts: Any) -> Lab:
         **{
             "researcher": {
                 "When was": [BOTH, REPORT, FINDING],
-                "in place of": [search("chart tall"), REPORT, "It is 37 metres tall. [1]"],
+                "To replace": [search("chart tall"), REPORT, "It is 37 metres tall. [1]"],
             },
             "writer": {
                 "": [f"## Size\n\nThe Skerry Light is {HEIGHT} metres tall. [1] {KEPT}"],
