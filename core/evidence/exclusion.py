@@ -114,13 +114,16 @@ def lost_topics(
     only words that the `remaining` text of the report still has.
     """
     units = report_units(report.text, report.keys)
-    # The first part of a sentence or row, unless only another part was lost.
-    by_start = {unit.sentence_start: unit for unit in reversed(units)}
-    by_start.update((unit.start, unit) for unit in units)
+    by_start = dict[int, ReportUnit]()
+    for unit in units:
+        by_start[unit.start] = unit
+    for unit in units:
+        # Of a lost sentence or row, its first part.
+        by_start.setdefault(unit.sentence_start, unit)
     left = _plain(remaining)
     topics = list[str]()
     for start, raw in sorted(_parts(report.text, report.keys, excluded).removed):
-        cited = {key for number, key in report.keys.items() if number in marker_numbers(raw)}
+        cited = set(map(report.keys.get, marker_numbers(raw)))
         if cited and cited.isdisjoint(wanted):
             continue
         around = list[str]()
@@ -132,9 +135,8 @@ def lost_topics(
             around.append(f'section "{section}"')
         if start in by_start:
             around.append(_place_of(by_start[start], by_start, left))
-        place = ", ".join(filter(None, around)) or "the report"
         kind = "a figure" if numbers_in(replace_markers(raw, " ")) else "a statement"
-        topics.append(f"{place}: {kind}")
+        topics.append(f"{', '.join(filter(None, around)) or 'the report'}: {kind}")
     return topics
 
 
@@ -144,9 +146,10 @@ def _place_of(unit: ReportUnit, by_start: Mapping[int, ReportUnit], left: str) -
     if unit.kind == "cell":
         # Its row label and column header.
         named = unit.text.removesuffix(unit.raw_words).rstrip(": ")
-        if named and all(name in left for name in named.split(", ")):
-            return f'the cell "{named}" of a table'
-        return "a cell of a table"
+        for name in named.split(", "):
+            if not name or name not in left:
+                return "a cell of a table"
+        return f'the cell "{named}" of a table'
     if unit.table_start is not None:
         head = by_start.get(unit.table_start)
         if head and head.text in left:

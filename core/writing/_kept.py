@@ -196,17 +196,17 @@ class Unchanged:
 
     def _has_context(self, unit: KeptUnit) -> bool:
         """Whether a unit stands nowhere in the report where it did not stand before."""
-        return all(self._is_same_place(place, unit) for place in self._places[unit.key])
+        return all(self._stood_there(same_unit, unit) for same_unit in self._places[unit.key])
 
-    def _is_same_place(self, place: ReportUnit, unit: KeptUnit) -> bool:
+    def _stood_there(self, now: ReportUnit, unit: KeptUnit) -> bool:
         """Whether a unit stood before where it stands now; a table may follow another sentence that
         the report had before, unless one introduces it."""
-        if _context(place) in unit.contexts:
+        if _context(now) in unit.contexts:
             return True
-        if place.table_start is None or _is_introduction(place.before):
+        if now.table_start is None or _is_introduction(now.before):
             return False
-        is_new = bool(place.before) and place.before not in self._known_sentences
-        return not is_new and _context(place._replace(before="")) in unit.contexts
+        is_new = bool(now.before) and now.before not in self._known_sentences
+        return not is_new and _context(now._replace(before="")) in unit.contexts
 
     def _has_basis(self, unit: KeptUnit) -> bool:
         """Whether all is unchanged that a judgement rests on, except its premises."""
