@@ -178,17 +178,6 @@ class ResearchState:
         return self.plan.title if self.plan else ""
 
     @property
-    def editable_report(self) -> Report | None:
-        """The report from which an edit of the thread starts, with its title; None if there is
-        none.
-
-        It is that of the last question, unless that was a short answer to a follow-up.
-        """
-        if self.report is None or (self.base and self.run.is_quick):
-            return self.base
-        return self.report.model_copy(update={"title": self.title})
-
-    @property
     def own_findings(self) -> list[Finding]:
         """The findings for the current question."""
         return [finding for finding in self.findings.values() if finding.question_id == self.run.id]

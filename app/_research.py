@@ -70,12 +70,19 @@ def edit_step(thread: str, words: str, given: Mapping[str, Any]) -> Step:
     return step
 
 
-def exclude_step(thread: str, names: Sequence[str], because: str, given: Mapping[str, Any]) -> Step:
+def exclude_step(
+    thread: str,
+    names: Sequence[str],
+    because: str,
+    given: Mapping[str, Any],
+    *,
+    is_replacing: bool,
+) -> Step:
     """Return the step that excludes sources of a finished run, and makes a version of its report
-    without them if it cites them."""
+    without them if it cites them, or with others in their place."""
 
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
-        sources = await book.exclude(thread, names, because)
+        sources = await book.exclude(thread, names, because, is_replacing=is_replacing)
         say_sources("Excluded", sources)
         stored = await book.read(thread)
         words = stored.words_without(sources, because)

@@ -531,6 +531,15 @@ def open_page(thread: str, data_dir: Path | None) -> int:
 @click.argument("thread")
 @click.argument("sources", nargs=-1, required=True)
 @click.option("--because", metavar="TEXT", default="", help="Why; kept with the run.")
+@click.option(
+    "--replace",
+    "is_replacing",
+    is_flag=True,
+    help=(
+        "Also find other sources for what the excluded ones alone support, and add what they say; "
+        "also for sources that are excluded already."
+    ),
+)
 @_MODEL
 @_LIMIT
 @_NO_TRACE
@@ -542,6 +551,7 @@ def exclude(
     thread: str,
     sources: tuple[str, ...],
     because: str,
+    is_replacing: bool,
     out: Path | None,
     output_format: Format | None,
     as_json: bool,
@@ -556,7 +566,9 @@ def exclude(
     outlet = _outlet(out, output_format, as_json)
     from .commands import exclude_sources
 
-    return exclude_sources(thread, sources, because, outlet=outlet, **options)
+    return exclude_sources(
+        thread, sources, because, is_replacing=is_replacing, outlet=outlet, **options
+    )
 
 
 @cli.command()

@@ -98,16 +98,19 @@ def exclude_sources(
     sources: Sequence[str],
     because: str,
     *,
+    is_replacing: bool,
     data_dir: Path | None,
     outlet: Outlet,
     **options: Any,
 ) -> int:
-    """Exclude sources of a finished run, and print its report without them."""
+    """Exclude sources of a finished run, and print its report without them, or with others in their
+    place."""
 
     def step(name: str, given: Mapping[str, Any]) -> Step:
         from ._research import exclude_step
 
-        return exclude_step(name, sources, safe_text(because).strip(), given)
+        reason = safe_text(because).strip()
+        return exclude_step(name, sources, reason, given, is_replacing=is_replacing)
 
     return _go_on(thread, step, data_dir, outlet, options)
 

@@ -30,6 +30,7 @@ from ..core.errors import QuestionRefused, SyncCallRefused, UserMistake, log_fai
 from ..core.events.log import flush
 from ..core.events.tracing import RunTracing
 from ..core.library.attachments import messages_with_files, take_files
+from ..core.models.resolve import RoleModels
 from ..core.records.langgraph_private import ensure_config
 from ..core.records.report import Report
 from ..core.records.research import Strategy
@@ -39,7 +40,9 @@ from ..core.settings.installed import code_version
 from ..core.store.database import Database, lease_for, open_database, usable_saver
 from ..core.store.location import RunsLocation, thread_id
 from ..core.store.pages import AttachedFiles, Pages
+from ..core.writing.versions import ThreadVersions
 from ..graph.strategies import StrategyGraph
+from ..state import ResearchState
 from ._edits import check_nothing_is_lost, read_values
 from ._loops import aiterate, background_loop, hand_over, iterate, wait_for
 from .words import GRAPHS, STRATEGY_KEY, check_strategy
@@ -87,6 +90,7 @@ class LeasedGraph(StrategyGraph):
         leasing = lease_for(self._leasing_saver(config), self._configurable(config))
         async with leasing as lease, aclosing(stream):
             try:
+                await self._check_edit(input, config, settings.get("context"))
                 async for part in lease.guard(stream) if lease else stream:
                     yield part
             except Exception as error:
@@ -128,6 +132,24 @@ class LeasedGraph(StrategyGraph):
                 supersteps = [_with_records(updates, edited.values) for updates in supersteps]
             with self._tracing(config).block():
                 return await super().abulk_update_state(config, supersteps)
+
+    async def _check_edit(self, given: Any, config: RunnableConfig | None, context: object) -> None:
+        """Raise `ReportNotEditable` if an input asks for an edit that cannot be made.
+
+        LangGraph stores an input before any node reads it, and the words would be part of the next
+        question. Without a checkpointer of its own, the first node checks it.
+        """
+        values: Any = getattr(given, "__dict__", given)
+        if not isinstance(values, Mapping) or not values.get("edit"):
+            return
+        if not isinstance(self._leasing_saver(config), BaseCheckpointSaver):
+            return
+        stored = (await self.aget_state(config or {})).values
+        state = ResearchState(**{"messages": [], **stored})
+        if isinstance(context, Context):
+            context = Context.of_call(context, self._configurable(config))
+            await RoleModels(context).load()
+        ThreadVersions(state).check_editable(context if isinstance(context, Context) else None)
 
     async def _without_files(
         self, given: Any, config: RunnableConfig | None, context: object

@@ -103,6 +103,13 @@ ExcludedBecause = Annotated[
     str,
     Field(max_length=200, description="Why they are excluded; shown to readers of the report."),
 ]
+ReplaceSources = Annotated[
+    bool,
+    Field(
+        description="Also find other sources for what the excluded ones alone support, which takes "
+        "minutes; also possible for sources that are excluded already."
+    ),
+]
 UseAgain = Annotated[
     bool,
     Field(description="Undo it: use sources again that were excluded. The report stays as it is."),
@@ -401,6 +408,7 @@ class ResearchServer(FastMCP[Any]):
         thread: ThreadId,
         sources: SourceNames,
         because: ExcludedBecause = "",
+        replace: ReplaceSources = False,
         use_again: UseAgain = False,
     ) -> Annotated[CallToolResult, ResearchResult]:
         """Exclude sources of a finished research, which then does without them.
@@ -415,7 +423,7 @@ class ResearchServer(FastMCP[Any]):
             await runs.book.include(thread, sources)
             stored = await runs.book.read(thread)
         else:
-            excluded = await runs.book.exclude(thread, sources, because)
+            excluded = await runs.book.exclude(thread, sources, because, is_replacing=replace)
             stored = await runs.book.read(thread)
             words = stored.words_without(excluded, because)
         if not words:

@@ -390,6 +390,9 @@ def _finding_lines(state: ResearchState, finding: Finding) -> list[str]:
         lines.append(f"      {action.tool}: {inputs} – {counted(len(action.found), 'source')}")
         lines += [f"        {problem}" for problem in action.problems]
     for source in _cited(state, finding):
+        # Passages stand for a finding of which only the report says what it cites.
+        if finding.is_excerpt and state.report and source.key not in state.report.sources:
+            continue
         location = source.short_location if source.kind == "document" else source.location
         lines.append(f"      cited: {source.title} – {location}")
     return lines

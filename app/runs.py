@@ -242,24 +242,29 @@ class StoredRun(NamedTuple):
     def check_editable(self, context: Context) -> None:
         """Raise `NoReportYet` if there is no finished report to change, and `ReportNotEditable` if
         the model of these settings cannot change it."""
-        report = self.state.editable_report
-        if self.is_unfinished or report is None:
+        versions = ThreadVersions(self.state)
+        if self.is_unfinished or versions.editable_report is None:
             self.finished_report()
-        elif self.state.excluded.keys().isdisjoint(report.sources):
-            # Otherwise code alone makes a version without these sources.
-            RoleModels(context).check_editor()
+        else:
+            versions.check_editable(context)
 
     def words_without(self, sources: Sequence[Source], because: str) -> str:
         """Return the words of an edit that makes a version of the report without these sources,
-        which the user has excluded; empty if the report cites none of them."""
-        report = self.state.editable_report
-        if report is None or {source.key for source in sources}.isdisjoint(report.sources):
+        which the user has excluded, or with others in their place; empty if neither is needed."""
+        report = ThreadVersions(self.state).editable_report
+        if report is None:
             return ""
-        shown = [f"[{source.number}] {source.shown_title}" for source in sources]
-        words = f"Do without these sources: {', '.join(shown)}."
-        if because:
-            words += f" {because}"
-        return words
+        words = list[str]()
+        named = ", ".join(f"[{source.number}] {source.shown_title}" for source in sources)
+        keys = {source.key for source in sources}
+        if not keys.isdisjoint(report.sources):
+            words.append(f"Do without these sources: {named}.")
+        if any(self.state.excluded[key].needs_replacement for key in keys):
+            others = "Find others in their place."
+            words.append(others if words else f"Find other sources in place of these: {named}.")
+        if words and because:
+            words.append(because)
+        return " ".join(words)
 
     def at(self, finished: FinishedReport, server_address: str | None) -> StoredRun:
         """Return the run as if it had ended with this report of its thread, without what is only
@@ -537,10 +542,13 @@ class RunBook(NamedTuple):
             )
         return list(reversed(ended.values()))
 
-    async def exclude(self, thread: str, names: Sequence[str], because: str = "") -> list[Source]:
+    async def exclude(
+        self, thread: str, names: Sequence[str], because: str = "", *, is_replacing: bool = False
+    ) -> list[Source]:
         """Keep the named sources out of everything that follows on a thread; returns them.
 
-        `names`: numbers, addresses, domains or file names. Raises `ThreadBusy` while the thread is
+        `names`: numbers, addresses, domains or file names. `is_replacing`: the next edit finds
+        other sources for what they alone support. Raises `ThreadBusy` while the thread is
         running, and `UserMistake` for an unknown source and for a run that is not finished.
         """
         async with self._changed(thread) as (stored, changed):
@@ -549,7 +557,8 @@ class RunBook(NamedTuple):
             exclusion = Exclusion(date=now.date().isoformat(), because=safe_text(because).strip())
             changed.update(stored.state.excluded)
             for source in sources:
-                changed.setdefault(source.key, exclusion)
+                known = changed.get(source.key, exclusion)
+                changed[source.key] = known.model_copy(update={"needs_replacement": is_replacing})
         return sources
 
     async def include(self, thread: str, names: Sequence[str]) -> list[Source]:

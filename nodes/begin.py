@@ -20,7 +20,6 @@ from ..core.dialogue.conversation import (
     safe_text,
     with_attached,
 )
-from ..core.errors import ReportNotEditable
 from ..core.events.log import Emitter
 from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.events.tracing import tracing_notices
@@ -65,7 +64,6 @@ _FOREIGN = (
     "The documents are in {language}, but the question is not. Without a language model, only "
     "words that both have are found: ask in {language}."
 )
-_NOTHING_TO_EDIT = "The thread has no finished report to edit: ask a question first."
 _RULES_CUT = "Only the beginning of the system message was read (question_characters)."
 
 
@@ -90,8 +88,8 @@ async def begin(
     entry = conversation.entry(state.run)
     is_new = not state.run.id or entry == "follow_up"
     goes_on = state.run.entry == "edit" and entry == "continuation"
-    if state.edit and (state.editable_report is None or not (is_new or goes_on)):
-        raise ReportNotEditable(_NOTHING_TO_EDIT)
+    if state.edit:
+        ThreadVersions(state).check_editable()
     if state.edit or goes_on:
         entry = "edit"
     drop = conversation.refused(context.limits.question_characters)
@@ -139,12 +137,6 @@ async def _continue(
     return update
 
 
-def _needs_no_model(state: ResearchState) -> bool:
-    """Whether code alone can make a new version of the report: without its excluded sources."""
-    base = state.editable_report
-    return base is not None and not state.excluded.keys().isdisjoint(base.sources)
-
-
 def _draft_to_edit(state: ResearchState, base: Report, run: Run) -> Draft:
     """Return the draft with which an edit starts; findings of the edit itself are new to it."""
     known = list[str]()
@@ -174,17 +166,18 @@ async def _start(
     given = settings_of(runtime)
     await Account(Pages.of_node(runtime.store, "")).check(given)
     started = given.clock.seconds()
+    versions = ThreadVersions(state)
     kept = [message for message in state.messages if message not in drop]
     context, messages, attached = await _index_attached(given, kept, runtime)
     ToolOffer(context).check()
     if SearchEngines(context).chosen():
         WebReader.start_parsers(context.limits)
     await RoleModels(context).load()
-    if entry == "edit" and not _needs_no_model(state):
-        RoleModels(context).check_editor()
+    if entry == "edit":
+        versions.check_editable(context)
     warnings = list(RoleModels(context).check())
     warnings += await asyncio.to_thread(check_writing, context)
-    base = state.editable_report
+    base = versions.editable_report
     if entry == "edit" and base:
         language = await Language.of_report(base.text, state.run)
     else:
@@ -240,9 +233,9 @@ async def _start(
     await note_user(pages, messages, run)
     update = StateUpdate(messages=_changed(messages, drop), run=run, base=base)
     update.update(channels_reset())
-    versions = await ThreadVersions(state).keep_first(pages)
-    if versions:
-        update["versions"] = versions
+    kept_first = await versions.keep_first(pages)
+    if kept_first:
+        update["versions"] = kept_first
     if entry == "edit" and base:
         update["draft"] = _draft_to_edit(state, base, run)
     return update

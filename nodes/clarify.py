@@ -74,6 +74,10 @@ class ExcludeSources(BaseModel):
         "names."
     )
     because: str = Field(default="", description="The user's reason, if one is given.")
+    replace: bool = Field(
+        default=False,
+        description="Whether the user wants other sources in their place to be searched for.",
+    )
 
 
 EXCLUDE_SOURCES_SCHEMA = tool_schema(tool_names.EXCLUDE_SOURCES, ExcludeSources)
@@ -268,9 +272,11 @@ async def _exclude(
         notices = (*notices, str(error))
     because = str(arguments.get("because", "")).strip()
     exclusion = Exclusion(date=turn.context.clock.now().date().isoformat(), because=because)
+    is_replacing = arguments.get("replace") is True
     excluded = dict(state.excluded)
     for source in sources:
-        excluded.setdefault(source.key, exclusion)
+        known = excluded.get(source.key, exclusion)
+        excluded[source.key] = known.model_copy(update={"needs_replacement": is_replacing})
     update = await _begin_edit(turn, {}, notices)
     scope = ExcludedSources(excluded).taken_out_of_scope(update["run"].scope, state.sources)
     update["run"] = update["run"].model_copy(update={"scope": scope})

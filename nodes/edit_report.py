@@ -4,6 +4,7 @@ results of the last research round. All blocks that are not named stay as they a
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from ..core.evidence.citations.markers import (
 )
 from ..core.evidence.citations.rendering import clean_for_draft
 from ..core.evidence.exclusion import ExcludedSources
+from ..core.evidence.text.sentences import sentences_of
 from ..core.models.resolve import is_extractive
 from ..core.records.calculations import Calculation, by_calculation_number
 from ..core.records.report import Draft, Grade, Remark, Report, word_count
@@ -32,11 +34,18 @@ from ..core.records.sources import Source
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
 from ..core.writing.calculating import CalculatingForm, with_new_results
 from ..core.writing.language import Language
+from ..core.writing.versions import ThreadVersions
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from ..tools.tool import as_lines
 from ._edits import apply_edits, losses
-from ._further_research import may_research, tasks_waiting
+from ._further_research import (
+    may_research,
+    replaced_topics,
+    replacing_tasks,
+    settled_exclusions,
+    tasks_waiting,
+)
 from ._report_edit import ReportEdit
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -55,6 +64,10 @@ _NAMING_WORDS = 4
 """Number of words by which a notice names a block."""
 _ADDING = frozenset({"insert_after", "insert_row", "insert_column"})
 """Kinds of edits that change nothing that is there."""
+_NOT_REPLACED = "No other sources were searched for what was taken out"
+_NOTHING_TO_REPLACE = "No statement of the report rested on the excluded sources alone."
+_NO_MODEL = "that needs a language model (models)"
+_NOTHING_TO_SEARCH = "there is nothing to search (docs, engine)"
 _NOT_CHECKED = "The changes were not checked against the sources (verify)."
 _NOUNS_CAPITALISED = frozenset({"de", "lb"})
 """Codes of the languages that capitalise all nouns."""
@@ -88,7 +101,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     """
     turn = await begin_turn(state, runtime)
     excluded = state.sources.keys() - turn.state.sources.keys()
-    base = state.base
+    stored, base = state, state.base
     state = turn.state
     draft = state.draft
     assert draft is not None
@@ -99,15 +112,19 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     editor = _Editor(turn, draft, is_edit=is_edit)
     if is_edit and base and excluded:
         await editor.take_out(ExcludedSources(excluded), base)
+    if is_edit:
+        editor.replaced = await replaced_topics(turn, stored, draft, ExcludedSources(excluded))
+    # Excluding sources needs no model.
+    can_ask = not is_extractive("writer", turn.context)
+    if editor.replaced and editor.may_research and can_ask:
+        topics = editor.replaced[: turn.context.limits.max_plan_steps]
+        return editor.waiting(replacing_tasks(topics, stored, draft))
     async with turn.paid():
         form = None
-        # Excluding sources needs no model.
-        if not is_extractive("writer", turn.context):
+        if can_ask:
             form = await editor.ask_calculating()
         if form and form.tasks and editor.may_research:
-            update = turn.update()
-            tasks = [(task, task) for task in form.tasks]
-            return {**update, **tasks_waiting(turn, update["progress"], tasks, 1)}
+            return editor.waiting([(task, task) for task in form.tasks])
         changed = editor.draft
         if form:
             changed = await editor.changed(form)
@@ -120,12 +137,14 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     changed = changed.model_copy(
         update={"findings": tuple(state.findings), "is_lacking": False, "remarks": ()}
     )
+    editor.note_replaced()
     update = turn.update(
         notices=(*state.run.notices, *editor.notices), done=editor.done, **editor.language
     )
     turn.apply(run=update["run"], draft=changed)
     update["calculations"] = editor.calculations
     if is_edit:
+        update["excluded"] = settled_exclusions(state.excluded)
         messages = await asyncio.to_thread(turn.delivery.edited_draft_messages, changed)
     elif changed.text == draft.text:
         return {**update, "draft": changed}
@@ -164,6 +183,8 @@ class _Editor:
         self._is_long = is_edit and _tokens(draft.text) > self._room
         self._values: dict[str, Any] = {}
         self._taken_out: Sequence[str] = ()
+        self.replaced: Sequence[str] = ()
+        """On what the user wants other sources in place of excluded ones; see `replaced_topics`."""
         self.may_research = is_edit and not self._state.own_findings and may_research(turn)
         """Whether facts that are missing can be looked up; once an edit."""
         self.notices: list[str] = []
@@ -220,6 +241,27 @@ class _Editor:
                 changed.append(f"{calculation.name}: {results}")
         return [f"Calculated again: {'; '.join(changed)}."] if changed else []
 
+    def waiting(self, tasks: Sequence[tuple[str, str]]) -> StateUpdate:
+        """Return the update with which tasks, pairs of title and text, are researched first."""
+        update = self._turn.update()
+        return {**update, **tasks_waiting(self._turn, update["progress"], tasks, 1)}
+
+    def note_replaced(self) -> None:
+        """Note for the reader what was not searched for, although the user wants other sources."""
+        turn = self._turn
+        is_wanted = any(known.needs_replacement for known in self._state.excluded.values())
+        if self._is_edit and is_wanted and not self.replaced:
+            self.notices.append(_NOTHING_TO_REPLACE)
+        if not self.replaced:
+            return
+        if not self._state.own_findings:
+            reason = self._state.run.stop_reason or turn.limit or _NOTHING_TO_SEARCH
+            if is_extractive("writer", turn.context):
+                reason = _NO_MODEL
+            self.notices.append(f"{_NOT_REPLACED}: {reason}.")
+        for topic in self.replaced[turn.context.limits.max_plan_steps :]:
+            self.notices.append(f"{_NOT_REPLACED} in the {topic} (max_plan_steps).")
+
     async def ask(self, **asked: Any) -> EditReport | None:
         """Have the model fill in the form; `asked` are further values of the prompt.
 
@@ -266,6 +308,7 @@ class _Editor:
             "taken_out": 0,
             "calculations": turn.basis.calculations,
             "results": "",
+            "replaced": "",
         }
         if state.own_findings or not self._is_edit:
             values["knowledge"] = turn.basis.known_findings(turn.context.limits.memory_tokens)
@@ -282,7 +325,8 @@ class _Editor:
             return values
         conversation = Conversation(state.messages)
         request = conversation.question
-        earlier = conversation.texts_of_user[: -len(conversation.question_texts)]
+        standing = Conversation(ThreadVersions(state).standing_messages)
+        earlier = standing.texts_of_user[: -len(conversation.question_texts)]
         numbered = list[str]()
         for number, grade in enumerate(self.draft.open_grades, 1):
             numbered.append(f"{number}. {_open_point(grade)}")
@@ -294,19 +338,21 @@ class _Editor:
         values["passages"] = await self._passages()
         values["open_points"] = fence("\n".join(numbered)) if numbered else ""
         values["taken_out"] = len(self._taken_out)
+        if self.replaced:
+            values["replaced"] = fence("\n".join(f"- {topic}" for topic in self.replaced))
         return values
 
     async def _passages(self) -> str:
         """Return the passages behind the report's citations, and others on the request, fenced."""
         turn = self._turn
         numbers = self._state.numbers
-        passages = dict[int, dict[str, None]]()
+        passages = defaultdict[int, list[str]](list)
         characters = _PASSAGES_CHARACTERS
         if self._state.base:
-            for key, text in _cited_passages(self._state.base):
+            for key, text in dict.fromkeys(_cited_passages(self._state.base)):
                 characters -= len(text)
                 if key in numbers and characters >= 0:
-                    passages.setdefault(numbers[key], {})[text] = None
+                    passages[numbers[key]].append(text)
         # The clarifier's words say what "it" and "there" mean.
         asked = (self._state.run.question, self._state.brief.instruction)
         wanted = ["\n".join(filter(None, asked))]
@@ -316,12 +362,12 @@ class _Editor:
         for words in wanted:
             found = await turn.basis.passages_on(words, turn.pages, _RECALLED_CHARACTERS)
             for key, text in found:
-                passages.setdefault(numbers[key], {})[text] = None
+                passages[numbers[key]].append(text)
         if not passages:
             return ""
         shown = list[dict[str, Any]]()
         for number, texts in sorted(passages.items()):
-            shown.append({"source": number, "passages": list(texts)})
+            shown.append({"source": number, "passages": _each_once(texts)})
         return fenced_knowledge(passages=shown)
 
     async def changed(self, form: EditReport) -> Draft:
@@ -499,6 +545,23 @@ def _shown(block: ReportBlock) -> dict[str, Any]:
     for number, row in enumerate(table.rows, 1):
         rows[number] = row.values
     return {**shown, "columns": dict(enumerate(table.header.values, 1)), "rows": rows}
+
+
+def _each_once(passages: Sequence[str]) -> list[str]:
+    """Return the passages of a source, in the same order, without the sentences that a longer one
+    of them has as well; tables stay whole."""
+    kept = dict[int, str]()
+    for index in sorted(range(len(passages)), key=lambda index: -len(passages[index])):
+        passage = passages[index]
+        sentences = [sentence.raw for sentence in sentences_of(passage)]
+        known = set[str]()
+        for other in kept.values():
+            known.update(sentence for sentence in sentences if sentence in other)
+        if known and "\n|" not in passage:
+            passage = "\n".join(sentence for sentence in sentences if sentence not in known)
+        if not known.issuperset(sentences):
+            kept[index] = passage
+    return [kept[index] for index in sorted(kept)]
 
 
 def _cited_passages(report: Report) -> Iterable[tuple[str, str]]:

@@ -337,14 +337,19 @@ async def show_source(request: Request) -> Response:
 
 
 async def exclude_source(request: Request) -> Response:
-    """Exclude the source with this number in the thread; `because` in the body is the reason.
+    """Exclude the source with this number in the thread; `because` in the body is the reason, and
+    `replace` says whether other sources are to be found in its place.
 
-    Returns the words of the `edit` that makes a version of the report without it, to be sent as the
-    input of a run; empty if the report does not cite it.
+    Returns the words of the `edit` that makes a version of the report without it, or with others in
+    its place, to be sent as the input of a run; empty if neither is needed.
     """
     stored = await _run(request)
     sent = sent_json(request)
-    because = sent.get("because", "") if isinstance(sent, dict) else ""
+    given = sent if isinstance(sent, dict) else {}
+    because = given.get("because", "")
+    is_replacing = given.get("replace", False)
+    if not isinstance(is_replacing, bool):
+        raise HTTPException(422, "replace: send true or false.")
     if not isinstance(because, str) or len(because) > _LABEL_CHARACTERS:
         raise HTTPException(
             422, f'because: send {{"because": "..."}} with at most {_LABEL_CHARACTERS} characters.'
@@ -352,7 +357,7 @@ async def exclude_source(request: Request) -> Response:
     number = str(request.path_params["number"])
     with _refused_change():
         book = _own_book(request)
-        sources = await book.exclude(stored.thread, [number], because)
+        sources = await book.exclude(stored.thread, [number], because, is_replacing=is_replacing)
         stored = await book.read(stored.thread)
     return JSONResponse({"edit": safe_text(stored.words_without(sources, because))})
 

@@ -20,9 +20,15 @@ from ..records.report import CitingText, Draft, FinishedReport, Report
 from ..records.research import Action, Finding, Scope
 from ..records.sources import Dispute, Source
 from .checking.calculator import with_basis
-from .checking.units import report_units
+from .checking.units import ReportUnit, report_units
 from .citations.citing import Edit, name_of, with_edits, without_citations_of
-from .citations.markers import cited_calculations, marker_numbers, replace_markers, settle_fences
+from .citations.markers import (
+    cited_calculations,
+    marker_numbers,
+    replace_markers,
+    settle_fences,
+    without_markers,
+)
 from .text.numbers import numbers_in
 from .text.sentences import Sentence, sentences_of
 
@@ -115,13 +121,57 @@ class ExcludedSources(NamedTuple):
     def only_they_support(self, report: CitingText) -> TakenOut:
         """Return the statements of a report that only these sources support."""
         lost = _lost_calculations(report.calculations, self.keys)
-        removed = _parts(report.text, report.keys, self.keys, lost).removed
+        removed = _parts(report.text, report.keys, self.keys, lost).removed_text
         statements = list[str]()
         for statement in removed.splitlines():
             words = " ".join(replace_markers(statement, " ").split()).strip(" |")
             if words:
                 statements.append(words.replace(" | ", ", "))
         return TakenOut(tuple(statements))
+
+    def have_part_in(self, text: CitingText) -> bool:
+        """Whether a text cites one of these sources, or a calculation that rests on one."""
+        keys = set(self.keys)
+        is_citing = not keys.isdisjoint(text.sources)
+        return is_citing or bool(_lost_calculations(text.calculations, keys))
+
+    def lost_topics(self, report: CitingText, remaining: str, wanted: ExcludedSources) -> list[str]:
+        """Return, for each statement of a report that only these sources support, `wanted` ones
+        among them, where it stood and of which kind it was.
+
+        This can be shown to models: it has no word of the statement itself, and of what stood
+        around it only words that the `remaining` text of the report still has.
+        """
+        units = report_units(report.text, report.keys)
+        by_start = dict[int, ReportUnit]()
+        for unit in units:
+            by_start[unit.start] = unit
+        for unit in units:
+            # Of a lost sentence or row, its first part.
+            by_start.setdefault(unit.sentence_start, unit)
+        left = _plain(remaining)
+        lost = _lost_calculations(report.calculations, self.keys)
+        wanted_calculations = _lost_calculations(report.calculations, wanted.keys)
+        topics = list[str]()
+        for start, raw in sorted(_parts(report.text, report.keys, self.keys, lost).removed):
+            cited = set(map(report.keys.get, marker_numbers(raw)))
+            calculated = set(cited_calculations(raw))
+            is_wanted = not cited.isdisjoint(wanted.keys)
+            is_wanted = is_wanted or not calculated.isdisjoint(wanted_calculations)
+            if (cited or calculated) and not is_wanted:
+                continue
+            around = list[str]()
+            section = ""
+            for unit in units:
+                if unit.kind == "heading" and unit.start < start:
+                    section = unit.text
+            if section and section in left:
+                around.append(f'section "{section}"')
+            if start in by_start:
+                around.append(_place_of(by_start[start], by_start, left))
+            kind = "a figure" if numbers_in(replace_markers(raw, " ")) else "a statement"
+            topics.append(f"{', '.join(filter(None, around)) or 'the report'}: {kind}")
+        return topics
 
     def taken_out_of_state(self, state: ResearchState) -> ResearchState:
         """Return the state as if these sources had not been read.
@@ -181,15 +231,44 @@ class ExcludedSources(NamedTuple):
         )
 
 
+def _place_of(unit: ReportUnit, by_start: Mapping[int, ReportUnit], left: str) -> str:
+    """Return where a lost unit stood in its section, in words that are `left` of the report; empty
+    if there are none. `by_start`: all units by their offsets."""
+    if unit.kind == "cell":
+        # Its row label and column header.
+        named = unit.text.removesuffix(unit.raw_words).rstrip(": ")
+        for name in named.split(", "):
+            if not name or name not in left:
+                return "a cell of a table"
+        return f'the cell "{named}" of a table'
+    if unit.table_start is not None:
+        head = by_start.get(unit.table_start)
+        if head and head.text in left:
+            return f'a row of the table "{head.text}"'
+        return "a row of a table"
+    before = _plain(unit.before)
+    return f'after "{before}"' if before and before in left else ""
+
+
+def _plain(text: str) -> str:
+    """Return a text in one line without citations, as units have it."""
+    return " ".join(without_markers(text).split())
+
+
 class _Parts(NamedTuple):
     """A text, taken apart at the statements that only excluded sources support."""
 
     text: str
     """The text without these statements, and without citations of excluded sources."""
-    removed: str
-    """The statements, as one text."""
+    removed: Sequence[tuple[int, str]]
+    """The statements, each with its offset in the text after `settle_fences`."""
     cited: str
     """The sentences that cite other sources, as one text."""
+
+    @property
+    def removed_text(self) -> str:
+        """The statements as one text."""
+        return "\n".join(raw for _, raw in self.removed)
 
 
 class _Remainder:
@@ -206,7 +285,7 @@ class _Remainder:
         known = set[float]()
         for finding in state.findings.values():
             parts = self._parts_of(finding)
-            removed |= _figures(parts.removed)
+            removed |= _figures(parts.removed_text)
             known |= _figures(parts.cited)
         for learning in state.learnings.values():
             if learning.source in excluded:
@@ -346,7 +425,7 @@ class _Remainder:
         return kept
 
     def _draft(self, draft: Draft | None) -> Draft | None:
-        if draft is None or not self._has_part_in(draft):
+        if draft is None or not ExcludedSources(self._excluded).have_part_in(draft):
             return draft
         kept = _without_keys(draft, self._excluded)
         return draft.model_copy(
@@ -358,13 +437,8 @@ class _Remainder:
             }
         )
 
-    def _has_part_in(self, text: CitingText) -> bool:
-        """Whether a text cites an excluded source, or a calculation that rests on one."""
-        is_citing = not self._excluded.isdisjoint(text.sources)
-        return is_citing or bool(_lost_calculations(text.calculations, self._excluded))
-
     def _report(self, report: Report | None) -> Report | None:
-        if report is None or not self._has_part_in(report):
+        if report is None or not ExcludedSources(self._excluded).have_part_in(report):
             return report
         return _report_without(self._excluded, report, self._without_lost)
 
@@ -458,9 +532,9 @@ def _parts(
     lost = set(lost_calculations)
     excluded_keys = set(excluded)
     if numbers.isdisjoint(marker_numbers(text)) and lost.isdisjoint(cited_calculations(text)):
-        return _Parts(text, "", text)
+        return _Parts(text, (), text)
     settled = settle_fences(text)
-    removed = list[str]()
+    removed = list[tuple[int, str]]()
     cited = list[str]()
     edits = list[Edit]()
     mixed = set[int]()
@@ -468,7 +542,7 @@ def _parts(
         own = set(sentence.numbers)
         is_calculated = not lost.isdisjoint(cited_calculations(sentence.raw))
         if (own or is_calculated) and own <= numbers:
-            removed.append(sentence.raw)
+            removed.append((sentence.start, sentence.raw))
             edits.append(_removal(sentence))
         elif own & numbers or is_calculated:
             mixed.add(sentence.start)
@@ -483,11 +557,11 @@ def _parts(
         if not is_calculated and not excluded_keys.issuperset(unit.sources):
             cited.append(unit.raw)
             continue
-        removed.append(unit.raw)
+        removed.append((unit.start, unit.raw))
         replacement = _NO_VALUE if unit.kind == "cell" else ""
         edits.append(Edit(unit.start, unit.end, replacement))
     remaining = without_citations_of(with_edits(settled, edits), numbers)
-    return _Parts(_tidied(remaining), "\n".join(removed), "\n".join(cited))
+    return _Parts(_tidied(remaining), removed, "\n".join(cited))
 
 
 def _removal(sentence: Sentence) -> Edit:

@@ -421,6 +421,8 @@ class Exclusion(Record):
     """Day of the decision (ISO 8601)."""
     because: str = ""
     """The user's reason; empty if none was given."""
+    needs_replacement: bool = False
+    """Whether the next edit is to find other sources for what this one alone supports."""
 
 
 class NotRead(Record):

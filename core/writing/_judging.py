@@ -295,6 +295,24 @@ class Evidence:
             keys += self._nearest(unit)
         return list(dict.fromkeys(keys))
 
+    def deciding_keys(self, unit: ReportUnit) -> list[str]:
+        """Return the keys of the sources that could support a unit for which nothing was found:
+        those that it is compared with at a second look.
+
+        A source that is only cited nearby has to have a word or figure of the unit, if the unit has
+        a number: that looks the same in all languages.
+        """
+        keys = self.keys_for(unit, is_second_look=True)
+        if not unit.has_number:
+            return keys
+        own = {*unit.sources, *unit.of_sentence}
+        deciding = list[str]()
+        for key in keys:
+            shares = [text.windows.share(unit.text) for text in self._texts.get(key, ())]
+            if key in own or any(shares):
+                deciding.append(key)
+        return deciding
+
     def has_more(self, unit: ReportUnit) -> bool:
         """Whether a second look shows more passages than the first."""
         for key in _cited_near(unit):

@@ -105,7 +105,7 @@ class KeptUnit(Record):
     cites: tuple[str, ...] = ()
     """Keys of the sources that it cites."""
     contexts: tuple[str, ...]
-    """Hash of its context (`_context`) at each place in the report where it occurs."""
+    """Hashes of its context (`_contexts`) at each place in the report where it occurs."""
     judgement: KeptJudgement | None = None
     """None if no model was asked, because a source has it word for word, or if nothing was
     decided."""
@@ -159,6 +159,13 @@ class Unchanged:
         for number, statements in enumerate(kept.sections):
             if all(self._has_words(kept.units[index]) for index in statements):
                 self._whole_sections.add(number)
+        old = {unit.key for unit in kept.units}
+        known, new = set[str](), set[str]()
+        for key, same in self._places.items():
+            sentences = known if key in old else new
+            sentences.update(unit.sentence for unit in same)
+        self._known_sentences = known - new
+        """The sentences, as written, that the report had before."""
         self._same = set[int]()
         """Indexes of the units of which nothing has changed, except perhaps their premises."""
         for index, unit in enumerate(kept.units):
@@ -190,7 +197,17 @@ class Unchanged:
 
     def _has_context(self, unit: KeptUnit) -> bool:
         """Whether a unit stands nowhere in the report where it did not stand before."""
-        return set(map(_context, self._places[unit.key])).issubset(unit.contexts)
+        return all(self._stood_there(same_unit, unit) for same_unit in self._places[unit.key])
+
+    def _stood_there(self, now: ReportUnit, unit: KeptUnit) -> bool:
+        """Whether a unit stood before where it stands now; a table may follow another sentence that
+        the report had before, unless one introduces it."""
+        if _context(now) in unit.contexts:
+            return True
+        if now.table_start is None or _is_introduction(now.before):
+            return False
+        is_new = bool(now.before) and now.before not in self._known_sentences
+        return not is_new and _context(now._replace(before="")) in unit.contexts
 
     def _has_basis(self, unit: KeptUnit) -> bool:
         """Whether all is unchanged that a judgement rests on, except its premises."""
@@ -207,7 +224,7 @@ class Unchanged:
         if judgement.is_absence:
             compared.update(self._evidence.numbers)
         for same_unit in self._places[unit.key]:
-            compared.update(self._evidence.keys_for(same_unit, is_second_look=True))
+            compared.update(self._evidence.deciding_keys(same_unit))
         return self._equal_sources.issuperset(compared)
 
 
@@ -252,7 +269,7 @@ def kept_verdicts(
             KeptUnit(
                 text=text,
                 cites=cites,
-                contexts=tuple(sorted(set(map(_context, same)))),
+                contexts=tuple(sorted(set[str]().union(*map(_contexts, same)))),
                 judgement=_kept_judgement(key, trail.basis(index, same), decided),
             )
         )
@@ -317,6 +334,20 @@ def _kept_source(key: str, evidence: Evidence) -> KeptSource:
 
 def _hashes(messages: Iterable[str]) -> list[str]:
     return list(map(short_hash, messages))
+
+
+def _contexts(unit: ReportUnit) -> set[str]:
+    """Return the hash of a unit's context; for a part of a table that no sentence introduces, also
+    the one without the sentence before the table."""
+    contexts = {_context(unit)}
+    if unit.table_start is not None and not _is_introduction(unit.before):
+        contexts.add(_context(unit._replace(before="")))
+    return contexts
+
+
+def _is_introduction(sentence: str) -> bool:
+    """Whether a sentence, as written, introduces what follows it."""
+    return without_markers(sentence).rstrip(" *_").endswith((":", "："))
 
 
 def _context(unit: ReportUnit) -> str:

@@ -13,19 +13,26 @@ from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import quote
 
+from langchain_core.messages import AnyMessage, HumanMessage
+
 from ...state import ResearchState, StateUpdate, channels_reset
-from ..dialogue.conversation import marked, safe_text, title_or_question
-from ..errors import StateUnreadable, UserMistake
+from ..dialogue.conversation import Conversation, mark_of, marked, safe_text, title_or_question
+from ..errors import ReportNotEditable, StateUnreadable, UserMistake
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, title_line, write_document
+from ..evidence.exclusion import ExcludedSources
 from ..evidence.memory.observations import ThreadDisputes
+from ..models.resolve import RoleModels
 from ..records.report import FinishedReport, Report, Version, VersionKind
+from ..settings.context import Context
 from ..store.pages import Pages
 from ._differences import BlockDifference, text_differences
+from .blocks import report_blocks
 from .notes import ReportNotes
 
 _KINDS: dict[str, VersionKind] = {"edit": "edit"}
 """Kind of the version that a run makes, by the entry of the run; any other entry is a question."""
+_NOTHING_TO_EDIT = "The thread has no finished report to edit: ask a question first."
 
 
 class UnknownVersion(UserMistake):
@@ -62,7 +69,7 @@ class Differences(NamedTuple):
     """What differs between two reports."""
 
     blocks: tuple[BlockDifference, ...]
-    """The blocks of their titles and texts in order."""
+    """The blocks of their titles and texts in order, and of their notes if these differ."""
 
     @property
     def data(self) -> list[list[dict[str, str]]]:
@@ -93,6 +100,60 @@ class ThreadVersions:
         None if there is none."""
         versions = self._listed(is_answer=False)
         return versions[-1] if versions else None
+
+    @property
+    def editable_report(self) -> Report | None:
+        """The report from which an edit of the thread starts, with its title; None if there is
+        none.
+
+        It is that of the last question, unless that was a short answer to a follow-up.
+        """
+        state = self._state
+        if state.report is None or self._is_short_answer():
+            return state.base
+        return state.report.model_copy(update={"title": state.title})
+
+    def check_editable(self, context: Context | None = None) -> None:
+        """Raise `ReportNotEditable` if the thread has no finished report to edit, or if with these
+        settings its writer's model cannot edit it."""
+        state = self._state
+        base = self.editable_report
+        entry = Conversation(state.messages).entry(state.run)
+        is_new = not state.run.id or entry == "follow_up"
+        goes_on = state.run.entry == "edit" and entry == "continuation"
+        if base is None or not (is_new or goes_on):
+            raise ReportNotEditable(_NOTHING_TO_EDIT)
+        # Code alone makes a version without excluded sources.
+        if context and state.excluded.keys().isdisjoint(base.sources):
+            RoleModels(context).check_editor()
+
+    @property
+    def standing_messages(self) -> list[AnyMessage]:
+        """The thread's messages without those of the user that led to versions which the user has
+        undone since, by putting an earlier one back."""
+        led_to_latest = set[str]()
+        undone = set[str]()
+        history = dict[int, set[str]]()
+        for version in self._state.versions.values():
+            if version.is_answer:
+                continue
+            if version.restores:
+                led_to_latest = history.get(version.restores, set())
+            else:
+                led_to_latest = led_to_latest | {version.name}
+            history[version.number] = led_to_latest
+            undone.add(version.name)
+        undone -= led_to_latest
+        names = list(self._state.versions)
+        standing = list[AnyMessage]()
+        # From the end, since an app may have removed the first messages.
+        name = ""
+        for message in reversed(self._state.messages):
+            if mark_of(message) == "report":
+                name = names.pop() if names else ""
+            if name not in undone or not isinstance(message, HumanMessage):
+                standing.append(message)
+        return standing[::-1]
 
     def of_question(self, question_id: str) -> Version | None:
         """Return the version or answer that ended a question; None if it has none."""
@@ -149,6 +210,20 @@ class ThreadVersions:
         if not excluded:
             return finished
         return finished.model_copy(update={"notes": (*finished.notes, *excluded)})
+
+    async def latest_with_part_of(
+        self, excluded: ExcludedSources, pages: Pages
+    ) -> FinishedReport | None:
+        """Return the latest stored version that rests on one of these sources; None if there is
+        none."""
+        for version in reversed(self._listed(is_answer=False)):
+            try:
+                finished = await self.read(version, pages)
+            except UnknownVersion:
+                continue
+            if excluded.have_part_in(finished.report):
+                return finished
+        return None
 
     async def differences(self, before: int, after: int, pages: Pages) -> Differences:
         """Return what differs between two versions; raises `UnknownVersion`."""
@@ -268,17 +343,39 @@ class ThreadVersions:
         """Return what the report of the current question is in its thread."""
         if not self._state.versions:
             return "research"
-        if self._state.run.is_quick:
+        if self._is_short_answer():
             return "answer"
         return _KINDS.get(self._state.run.entry, "question")
 
+    def _is_short_answer(self) -> bool:
+        """Whether the report of the current question is a short answer about the thread's report:
+        from one search or what was read, or without the sections that the thread's report has."""
+        state = self._state
+        version = self.of_question(state.run.id) if state.versions else None
+        if version:
+            return version.is_answer
+        if state.base is None or state.report is None or state.run.entry == "edit":
+            return False
+        if state.run.is_quick:
+            return True
+        return _has_sections(state.base) and not _has_sections(state.report)
+
+
+def _has_sections(report: Report) -> bool:
+    """Whether a report has headings or tables."""
+    return any(block.kind in ("heading", "table") for block in report_blocks(report.text))
+
 
 def _differences_of(before: FinishedReport, after: FinishedReport) -> Differences:
-    """Return what differs between the titles and texts of two reports."""
+    """Return what differs between the titles, texts and notes of two reports; notes are only among
+    the blocks if they differ."""
+    heading = f"## {labels(after.run.language_code).notes}"
     texts = list[str]()
     for finished in (before, after):
-        text = plain_citations(finished.report.text)
-        texts.append("\n\n".join(filter(None, (title_line(finished.title), text))))
+        parts = [title_line(finished.title), plain_citations(finished.report.text)]
+        if before.notes != after.notes:
+            parts += [heading, "\n".join(f"- {note}" for note in finished.notes)]
+        texts.append("\n\n".join(filter(None, parts)))
     return Differences(tuple(text_differences(*map(safe_text, texts))))
 
 

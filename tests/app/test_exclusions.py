@@ -28,11 +28,14 @@ def cited(desk: Desk) -> list[str]:
 
 def test_an_excluded_source_is_named_by_number_or_file_and_not_cited_again(finished: Desk) -> None:
     assert any(location.endswith("lighthouse.md") for location in cited(finished))
-    done = finished.call("exclude", "light", "lighthouse.md", "--because", "out of date")
+    exclude = ("exclude", "light", "lighthouse.md", "--because", "out of date")
+    done = finished.call(*exclude, "--replace")
     assert done.code == 0 and "Excluded: [1] Skerry Light" in done.err
     # A version without the source is made at once.
     assert not any(location.endswith("lighthouse.md") for location in cited(finished))
     assert "taken out, since only excluded sources say so" in done.out
+    searched = "No other sources were searched for what was taken out"
+    assert f"{searched}: that needs a language model" in done.out
     page = finished.call("show", "light").out
     assert "Excluded by you" in page and "out of date" in page and "version 2" in page
     question = ("ask", "When was the Skerry Light lit?", "--thread", "light", "--no-web")
@@ -55,6 +58,9 @@ def test_an_earlier_version_names_the_exclusion_and_is_put_back_without_the_sour
     finished: Desk,
 ) -> None:
     finished.call("exclude", "light", "lighthouse.md", "--because", "out of date")
+    differences = finished.call("show", "light", "--diff", "1", "2").out
+    notes = differences.partition("## Notes")[2]
+    assert "{+- 2 statements were taken out" in notes and "extract" not in notes
     first = finished.call("show", "light", "--version", "1").out
     assert "1844" in first
     assert "Excluded by the user since: Skerry Light" in first

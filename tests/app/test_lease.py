@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -20,11 +21,12 @@ from typing import Any
 
 import pytest
 from kit.commands import Ended, WireDesk, in_rounds, wire_desk
-from kit.openai_server import Received, Reply
+from kit.openai_server import Received, Reply, use
 from kit.runs import PLAN, gate, lab
 from kit.server import GRAPH, SECONDS, Server, said
 from kit.wire import FACTS, QUESTION, plain_run, researched, written
 from langgraph.types import Command
+from langgraph_sdk.errors import ConflictError
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.errors import ThreadBusy
@@ -36,28 +38,54 @@ FOLLOW_UP = "How often does the ferry of Port Anlow sail?"
 
 
 class FirstHeld:
-    """A scripted writer that holds back its first answer until `let` is set."""
+    """A scripted model that holds back its first answer until `let` is set."""
 
-    def __init__(self) -> None:
+    def __init__(self, answer: Callable[[Received], Reply]) -> None:
         self.asked, self.let = threading.Event(), threading.Event()
+        self._answer = answer
 
     def __call__(self, request: Received) -> Reply:
         if not self.asked.is_set():
             self.asked.set()
             self.let.wait(SECONDS)
-        return written(request)
+        return self._answer(request)
+
+    def hold(self) -> None:
+        """Hold back the next answer as well."""
+        self.asked.clear()
+        self.let.clear()
 
 
 @pytest.fixture
 def writer() -> Iterator[FirstHeld]:
-    writer = FirstHeld()
+    writer = FirstHeld(written)
     yield writer
     writer.let.set()
 
 
+def edited(request: Received) -> Reply:
+    """A writer that adds the user's words at the end."""
+    words = re.findall(r"wants to be different:\n(.*)", request.prompt)[0]
+    last = max(map(int, re.findall(r'"block": (\d+), "kind"', request.prompt)))
+    edits = [{"kind": "insert_after", "block": last, "text": words}]
+    return use(("edit_report", {"edits": edits, "done": words}))
+
+
 @pytest.fixture
-def wire(tmp_path: Path, writer: FirstHeld) -> Iterator[WireDesk]:
-    with wire_desk(tmp_path, writer=writer) as wire:
+def editor() -> Iterator[FirstHeld]:
+    editor = FirstHeld(edited)
+    yield editor
+    editor.let.set()
+
+
+@pytest.fixture
+def wire(tmp_path: Path, writer: FirstHeld, editor: FirstHeld) -> Iterator[WireDesk]:
+    def edit_or_try(request: Received) -> Reply:
+        if "You change a research report" in request.system:
+            return editor(request)
+        return use(("save_word", {"word": "amber"}))
+
+    with wire_desk(tmp_path, writer=writer, trial=edit_or_try) as wire:
         yield wire
 
 
@@ -242,8 +270,7 @@ def test_command_and_server_name_the_process_of_a_busy_run(
     assert set(wire.paid().values()) == {1}
 
     wire.forget()
-    writer.asked.clear()
-    writer.let.clear()
+    writer.hold()
     answered: list[dict[str, Any]] = []
     asking = threading.Thread(target=lambda: answered.append(asyncio.run(run_on_server())))
     asking.start()
@@ -260,3 +287,43 @@ def test_command_and_server_name_the_process_of_a_busy_run(
         wire.desk.call("resume", thread).out.strip()
         == answered[0]["messages"][-1]["content"].strip()
     )
+
+
+@pytest.mark.slow
+def test_of_two_edits_at_once_the_second_is_refused_or_waits(
+    wire: WireDesk, writer: FirstHeld, editor: FirstHeld, server: Server
+) -> None:
+    thread = str(uuid.uuid4())
+    writer.let.set()
+    assert wire.desk.call("ask", QUESTION, "--thread", thread).code == 0
+    with wire.desk.started("edit", thread, "It is white.") as process:
+        assert editor.asked.wait(SECONDS)
+        paid = wire.paid()
+        assert names_process(process.pid, wire.desk.call("edit", thread, "It is red."))
+        assert names_process(process.pid, wire.desk.call("exclude", thread, "1"))
+        assert wire.paid() == paid
+        editor.let.set()
+        out, _ = process.communicate(timeout=SECONDS)
+    assert (process.returncode, "It is white." in out) == (0, True)
+    editor.hold()
+
+    async def edit_twice() -> None:
+        async with server.client() as client:
+            await client.threads.create(thread_id=thread, if_exists="do_nothing")
+            runs = list[Any]()
+            for words in ("It is high.", "It is old."):
+                edit = {**said(words), "edit": True}
+                runs.append(await client.runs.create(thread, GRAPH, input=edit))
+                await asyncio.to_thread(editor.asked.wait, SECONDS)
+            assert (await client.runs.get(thread, runs[1]["run_id"]))["status"] == "pending"
+            refused = client.runs.create(thread, GRAPH, input=edit, multitask_strategy="reject")
+            with pytest.raises(ConflictError):
+                await refused
+            editor.let.set()
+            await client.runs.join(thread, runs[1]["run_id"])
+
+    asyncio.run(edit_twice())
+    # The second edit starts from the version of the first.
+    report = wire.desk.call("show", thread).out
+    assert "It is white." in report and "It is high.\n\nIt is old." in report
+    assert "version 4" in report

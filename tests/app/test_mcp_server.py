@@ -174,8 +174,15 @@ async def test_an_agent_changes_a_report_and_excludes_one_of_its_sources(tmp_pat
             assert len(peer.progress) > before
             [last] = [source for source in report["sources"] if source["title"] == "Harbour"]
             without = await peer.data(
-                "exclude_sources", thread=thread, sources=[str(last["n"])], because="out of date"
+                "exclude_sources",
+                thread=thread,
+                sources=[str(last["n"])],
+                because="out of date",
+                replace=True,
             )
+            # A researcher was sent out for what is lost.
+            prompts = [request.prompt for request in wires.lab.models.requests]
+            assert any("other sources say in its place" in prompt for prompt in prompts)
             assert FACTS["light"] in without["report"]
             assert FACTS["harbour"] not in without["report"].partition("## Sources")[0]
             assert len(without["versions"]) == 3

@@ -531,6 +531,7 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         source = page.locator("#source")
         page.locator(".source-card", has_text="Keeper").click()
         expect(source.get_by_role("button", name="Use it again")).to_have_count(0)
+        expect(source.get_by_role("button", name="Replace it")).to_be_visible()
         source.get_by_role("button", name="Don’t use this source").click()
         second = page.locator(".exchange").nth(1)
         second.locator(".done", has_text="Taken out").wait_for()

@@ -315,10 +315,12 @@ async def test_a_source_is_excluded_and_included_by_its_owner(
     at = f"{path}/excluded/{number}"
     assert (await web.put(at, headers={"X-Api-Key": BOB})).status_code == 404
     assert (await web.put(f"{path}/excluded/99")).status_code == 422
-    put = await web.put(at, json={"because": "out of date"})
+    assert (await web.put(at, json={"replace": "yes"})).status_code == 422
+    put = await web.put(at, json={"because": "out of date", "replace": True})
     # The words of the edit that the page then asks for.
     assert put.json()["edit"].startswith(f"Do without these sources: [{number}] ")
-    assert put.json()["edit"].endswith(". out of date")
+    assert put.json()["edit"].endswith(". Find others in their place. out of date")
+    assert (await web.put(at)).json()["edit"].endswith("Light.")
     assert (await get(web, f"{path}/sources/1"))["is_excluded"]
     await talk.ask(FURTHER)
     cited = (await get(web, f"{path}/sources/{number}?of=thread"))["number"]

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.commands import SEQUENCES, Desk
+from kit.commands import SEQUENCES, Desk, wire_desk
+from kit.openai_server import Received, Reply, say, use
 from kit.runs import QUESTION
+from kit.wire import FACTS, written
 from langchain_core.messages import HumanMessage
 
 from deep_research.app.embed import build_graph, thread_config
@@ -216,3 +218,23 @@ async def test_a_fork_has_the_versions_up_to_its_checkpoint(desk: Desk) -> None:
         # The other branch keeps its own.
         latest = await graph.aget_state(history[0].config)
         assert [*latest.values["versions"].values()] == stored.versions
+
+
+def test_show_names_of_an_answer_from_what_was_read_only_the_sources_that_it_cites(
+    tmp_path: Path,
+) -> None:
+    def route(request: Received) -> Reply:
+        is_first = "answer_from_read" not in json.dumps(request.json)
+        return use(("generate_plan" if is_first else "answer_from_read", {}))
+
+    def report(request: Received) -> Reply:
+        asks_for_keeper = "Who else kept" in request.prompt
+        return say(f"{FACTS['keeper']} [2]") if asks_for_keeper else written(request)
+
+    with wire_desk(tmp_path, clarifier=route, writer=report) as wire:
+        ask = ("--thread", "light")
+        assert wire.desk.call("ask", "When was the light lit?", *ask).code == 0
+        assert wire.desk.call("ask", "Who else kept it?", *ask).code == 0
+        shown = wire.desk.call("show", "light").out
+    assert re.findall("cited: (.*) – ", shown) == ["Keeper"]
+    assert "answer 1" in shown

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.evidence.citations.markers import marker_numbers
 from deep_research.core.evidence.exclusion import ExcludedSources
+from deep_research.core.records.calculations import Calculation, CalculationInput
+from deep_research.core.records.report import Report
 from deep_research.core.records.research import Finding
 from deep_research.core.records.sources import Source
 from deep_research.state import ResearchState
@@ -14,13 +18,23 @@ from deep_research.state import ResearchState
 KEYS = {1: "docs:a", 2: "docs:b", 3: "docs:c"}
 
 
-def remaining(text: str, *excluded: int) -> str:
-    """The text of a finding without these sources."""
+FIRST = ExcludedSources(["docs:a"])
+SECOND = ExcludedSources(["docs:b"])
+ALL = ExcludedSources([*KEYS.values()])
+
+
+def known() -> dict[str, Source]:
+    """The sources of the thread."""
     sources = dict[str, Source]()
     for number, key in KEYS.items():
         sources[key] = Source(
             key=key, title=key, location="", address=key, kind="document", number=number
         )
+    return sources
+
+
+def remaining(text: str, *excluded: int) -> str:
+    """The text of a finding without these sources."""
     finding = Finding(
         id="f",
         question_id="q",
@@ -32,7 +46,7 @@ def remaining(text: str, *excluded: int) -> str:
         ended="done",
         numbered=text,
     )
-    state = ResearchState(sources=sources, findings={"f": finding})
+    state = ResearchState(sources=known(), findings={"f": finding})
     kept = ExcludedSources([KEYS[number] for number in excluded]).taken_out_of_state(state)
     return kept.findings["f"].numbered or ""
 
@@ -103,3 +117,87 @@ def test_no_excluded_source_is_cited_and_whatever_cites_others_stays(
         words = sentence.partition(" [")[0].removesuffix(".")
         if numbers - excluded:
             assert words in kept
+
+
+REPORT = """\
+## Rents
+
+It rose [2]. Rent is 2,410 a month [1]. It was high [3], and 12 flats are empty [1].
+
+| City | Rent | Flats |
+|---|---|---|
+| Oslo | 1,500 [1] | 55 [2] |
+| Bergen | 1,900 | 66 [1] |
+
+## The 2,410 club
+
+- Nobody likes it [1]"""
+
+
+def report_of(text: str, *calculations: Calculation) -> Report:
+    """A report that may cite all sources."""
+    return Report(
+        text=text,
+        sources=tuple(KEYS.values()),
+        numbers=tuple(KEYS),
+        calculations=calculations,
+    )
+
+
+def left_of(report: Report) -> str:
+    """The text of a report without the first source."""
+    kept = FIRST.taken_out_of_state(ResearchState(sources=known(), report=report))
+    assert kept.report
+    return kept.report.text
+
+
+def test_topics_of_what_was_lost_say_where_it_stood_and_nothing_of_its_words() -> None:
+    report = report_of(REPORT)
+    left = left_of(report).replace("## The 2,410 club", "")
+    assert FIRST.lost_topics(report, left, FIRST) == [
+        'section "Rents", after "It rose.": a figure',
+        'section "Rents": a figure',
+        'section "Rents", the cell "Oslo, Rent" of a table: a figure',
+        'section "Rents", a row of the table "City | Rent | Flats": a figure',
+        "the report: a statement",
+    ]
+    # Of several excluded sources, only some are to be replaced.
+    assert len(ALL.lost_topics(report, "", SECOND)) == 2
+
+
+def test_what_was_calculated_from_excluded_sources_is_lost_with_them() -> None:
+    used = CalculationInput(value=48, origin="source", source="docs:a")
+    calculation = Calculation(
+        number=1, name="Rise", formula="48 - 40", inputs=(used,), value=8, result="8"
+    )
+    text = "## Rents\n\nThey rose by 8 [calc 1]. 55 are free [2].\n\n## Flats\n\nOld ones [3]."
+    report = report_of(text, calculation)
+    left = left_of(report)
+    assert "rose" not in left
+    assert FIRST.lost_topics(report, left, FIRST) == ['section "Rents": a figure']
+    # Only what rests on the sources that are to be replaced, or on calculations with them.
+    assert ALL.lost_topics(report, left, FIRST) == ['section "Rents": a figure']
+    assert len(ALL.lost_topics(report, left, SECOND)) == 1
+    assert FIRST.have_part_in(report)
+    without = report.model_copy(update={"sources": ("docs:b", "docs:c"), "numbers": (2, 3)})
+    assert FIRST.have_part_in(without)
+
+
+TOKENS = st.lists(st.sampled_from(["tower", "pier", "house", "mole"]), min_size=1, max_size=3)
+
+
+@given(st.lists(st.tuples(TOKENS, st.integers(100, 999), st.sampled_from([*KEYS])), max_size=6))
+def test_no_word_of_a_lost_statement_is_in_a_topic_unless_it_is_left(
+    said: list[tuple[list[str], int, int]],
+) -> None:
+    lines = list[str]()
+    for words, number, source in said:
+        lines.append(
+            f"## About {words[0]}{number}\n\nThe {'-'.join(words)} has {number} [{source}]."
+        )
+    text = "\n\n".join(lines)
+    report = report_of(text)
+    left = left_of(report)
+    topics = "\n".join(FIRST.lost_topics(report, left, FIRST))
+    for word in re.findall(r"\w+", topics.replace("a figure", "").replace("section", "")):
+        assert word in left

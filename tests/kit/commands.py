@@ -280,6 +280,10 @@ class Holds:
     """Where the next call is held."""
     held: list[Received] = field(default_factory=list)
 
+    def has_held(self, calls: int) -> bool:
+        """Whether so many calls have been held."""
+        return len(self.held) == calls
+
     def __call__(self, request: Received) -> Reply:
         point = point_of(request)
         reply: Reply = self.script[point.role](request)

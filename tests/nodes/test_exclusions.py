@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 from kit.models import call, calls
 from kit.planned import plan, planned_lab, step
-from kit.runs import CLEAR, PLAN, QUESTION, REPORT, Lab, lab, research, search
+from kit.runs import (
+    CLEAR,
+    PLAN,
+    QUESTION,
+    REPORT,
+    Lab,
+    lab,
+    research,
+    search,
+    write_documents,
+    written,
+)
 from langchain_core.messages import HumanMessage
 
 from deep_research.app.embed import thread_config
@@ -214,3 +225,100 @@ async def test_a_report_without_any_source_left_says_so(tmp_path: Path) -> None:
     state = await run.ask({"messages": [HumanMessage("Do without all.")], "edit": True})
     assert state.report and not state.report.sources and state.report.text
     assert "does not cite" in state.messages[-1].text or "no source" in state.messages[-1].text
+
+
+KEPT = "Ada Moran was born in Tralee. [2]"
+REPLACED = "Chart 12 gives its height as 37 metres. [3]"
+INSERT = {"kind": "insert_after", "block": 1, "text": REPLACED}
+
+
+def replacing_lab(tmp_path: Path, **scripts: Any) -> Lab:
+    """A thread whose report has a figure that another source has too."""
+    run = lab(
+        tmp_path,
+        **{
+            "researcher": {
+                "When was": [BOTH, REPORT, FINDING],
+                "To replace": [search("chart tall"), REPORT, "It is 37 metres tall. [1]"],
+            },
+            "writer": {
+                "": [f"## Size\n\nThe Skerry Light is {HEIGHT} metres tall. [1] {KEPT}"],
+                "edit_report": [edited(INSERT)],
+            },
+            **scripts,
+        },
+    )
+    run.folder = write_documents(tmp_path / "papers")
+    return run
+
+
+def add_chart(run: Lab) -> None:
+    """Add the other source to the documents."""
+    written(run.folder, {"chart_md": "# Chart 12\n\nThe Skerry Light: tall, 37 metres.\n"})
+
+
+async def test_another_source_is_found_for_what_an_excluded_one_alone_supported(
+    tmp_path: Path,
+) -> None:
+    exclude = calls(call("exclude_sources", sources=["1"], replace=True))
+    run = replacing_lab(tmp_path, clarifier=[CLEAR, exclude])
+    await run.ask()
+    add_chart(run)
+    counts = counted(run)
+    state = await run.ask("Find something better than the first source.")
+    [finding] = state.own_findings
+    assert 'section "Size": a figure' in finding.task
+    assert state.report and state.report.text == f"## Size\n\n{REPLACED}\n\n{KEPT}"
+    # Not even masked is the statement shown, except to the clarifier, which excluded its source.
+    counts["clarifier"] += 1
+    shown = shown_since(run, counts)
+    assert f"{HEIGHT} metres" not in shown and "The Skerry Light is" not in shown
+    assert 'section "Size": a figure' in shown and "`tasks`" not in shown
+    assert not any(exclusion.needs_replacement for exclusion in state.excluded.values())
+    assert run.all_used()
+
+
+async def test_what_an_earlier_version_has_lost_can_be_replaced_afterwards(tmp_path: Path) -> None:
+    forms = [edited(), edited(INSERT), edited()]
+    writer = {
+        "": [f"## Size\n\nThe Skerry Light is {HEIGHT} metres tall. [1] {KEPT}"],
+        "edit_report": forms,
+    }
+    run = replacing_lab(tmp_path, clarify="off", clarifier=[], writer=writer)
+    await run.ask()
+    await exclude(run, "lighthouse.md")
+    state = await run.ask({"messages": [HumanMessage("Do without it.")], "edit": True})
+    assert state.report and state.report.text == f"## Size\n\n{KEPT}" and not state.own_findings
+    add_chart(run)
+    [key] = state.excluded
+    wanted = {key: EXCLUDED.model_copy(update={"needs_replacement": True})}
+    await run.graph.aupdate_state(
+        thread_config(run.thread), {"excluded": wanted}, as_node="verify_report"
+    )
+    state = await run.ask({"messages": [HumanMessage("Replace it.")], "edit": True})
+    assert state.report and state.report.text == f"## Size\n\n{REPLACED}\n\n{KEPT}"
+    assert len(state.own_findings) == 1
+    # The next edit searches for nothing.
+    state = await run.ask({"messages": [HumanMessage("Check the words.")], "edit": True})
+    assert not state.own_findings and run.all_used()
+
+
+async def test_steps_find_other_sources_for_what_was_lost(tmp_path: Path) -> None:
+    rules: dict[str, Any] = {
+        "make_plan": plan(step("Skerry Light tall")),
+        "report": lambda asked: f"## Size\n\nIt was lit in 1844. [1] {KEPT}",
+        "edit_report": lambda asked: {"edits": [], "done": "Nothing was found."},
+    }
+    run = planned_lab(tmp_path, rules, clarify="off")
+    state = await run.ask(QUESTION)
+    wanted = EXCLUDED.model_copy(update={"needs_replacement": True})
+    await run.graph.aupdate_state(
+        thread_config(run.thread),
+        {"excluded": {key_of(state, "lighthouse.md"): wanted}},
+        as_node="verify_report",
+    )
+    before = len(run.model.calls)
+    state = await run.ask({"messages": [HumanMessage("Do without source 1.")], "edit": True})
+    [taken] = state.steps
+    assert taken.is_over and taken.title == 'section "Size": a figure'
+    assert "1844" not in "\n".join(request.text for request in run.model.calls[before:])

@@ -8,17 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from kit.commands import KEYS, Point, WireDesk, model_call, page_call, search_call, wire_desk
+from kit.commands import (
+    KEYS,
+    Point,
+    WireDesk,
+    model_call,
+    page_call,
+    search_call,
+    wire_desk,
+)
+from kit.openai_server import Received, Reply, use
 from kit.server import PAUSE, SECONDS
-from kit.wire import FACTS, QUESTION
+from kit.wire import END, FACTS, QUESTION, hand_out
 
 from deep_research.app.embed import thread_config
 from deep_research.app.runs import RunBook
@@ -120,3 +131,43 @@ def test_a_run_killed_four_times_gives_the_same_report_repeats_only_calls_under_
         assert desk.files_with(*KEYS) == []
         assert not any(key in f"{printed}{ended}" for key in KEYS)
         assert desk.contacted() == desk.places
+
+
+EDIT = "Name the keeper."
+
+
+def edited(request: Received) -> Reply:
+    """A writer that has the keeper looked up, and then names her; any other call is a trial."""
+    if "You change a research report" not in request.system:
+        return use(("save_word", {"word": "amber"}))
+    if "`tasks`" in request.system:
+        return use(("edit_report", {"edits": [], "tasks": ["keeper"]}))
+    [number] = set(re.findall(rf"{re.escape(FACTS['keeper'])} \[(\d+)\]", request.prompt))
+    text = f"{FACTS['keeper']} [{number}]"
+    edits = [{"kind": "insert_after", "block": 1, "text": text}]
+    return use(("edit_report", {"edits": edits, "done": "She is named."}))
+
+
+def test_an_edit_that_is_killed_within_its_research_pays_for_nothing_twice(tmp_path: Path) -> None:
+    def one_task(request: Received) -> Reply:
+        return END if "Found:" in request.prompt else hand_out("light")
+
+    with wire_desk(tmp_path, orchestrator=one_task, trial=edited) as desk:
+        for thread in (THREAD, "another"):
+            assert desk.desk.call("ask", QUESTION, "--thread", thread).code == 0
+        desk.forget()
+        editor = Point("trial")
+        points = [editor, Point("researcher", "keeper", 1), Point("finding", "keeper", 3), editor]
+        held = desk.holds.held
+        for number, point in enumerate(points):
+            desk.holds.points.add(point)
+            command = ("resume", THREAD) if number else ("edit", THREAD, EDIT)
+            kill(desk, partial(desk.holds.has_held, number + 1), *command)
+        ended = desk.desk.call("resume", THREAD)
+        paid = desk.paid()
+        desk.forget()
+        straight = desk.desk.call("edit", "another", EDIT)
+        assert (ended.code, straight.code) == (0, 0), ended.err
+        assert FACTS["keeper"] in ended.out and ended.out == straight.out
+        assert set(desk.paid().values()) == {1}
+        assert paid == desk.paid() + Counter(map(model_call, held))

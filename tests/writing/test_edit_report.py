@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from kit.models import ScriptedChatModel, by_figures, call, calls, units_shown
 from kit.planned import PlannedLab, at_first, planned_lab
-from kit.runs import CLEAR, REPORT, Lab, lab, research, search
+from kit.runs import CLEAR, QUESTION, REPORT, Lab, lab, research, search
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deep_research.app.embed import thread_config
+from deep_research.app.versions import arevert_thread
 from deep_research.core.errors import RateLimited, ReportNotEditable
 from deep_research.state import ResearchState
 
@@ -103,7 +104,8 @@ async def test_blocks_that_no_edit_names_stay_as_they_are(tmp_path: Path) -> Non
     assert DONE in notes(state)
     assert len(state.messages) == 4
     [prompt] = [asked.text for asked in run.calls("writer") if "edit_report" in asked.tools]
-    assert '"columns"' in prompt and "It stands 38 metres tall" in prompt and EDIT in prompt
+    assert '"columns"' in prompt and EDIT in prompt
+    assert "It stands 38 metres tall" in prompt
     revised = [packet for packet in run.packets[packets:] if packet["type"] == "report_revised"]
     [packet] = revised
     [changed] = packet["changed"]
@@ -174,7 +176,9 @@ async def test_a_refused_edit_does_not_make_an_edit_of_the_next_message(tmp_path
     await run.ask()
     with pytest.raises(ReportNotEditable):
         await run.ask(asking())
-    assert (await run.ask("Who kept it?")).run.entry == "follow_up"
+    state = await run.ask("Who kept it?")
+    assert state.run.entry == "follow_up" and state.run.question == "Who kept it?"
+    assert EDIT not in [message.text for message in state.messages]
 
 
 async def test_a_plain_message_is_a_new_question_if_nothing_is_clarified(tmp_path: Path) -> None:
@@ -183,11 +187,14 @@ async def test_a_plain_message_is_a_new_question_if_nothing_is_clarified(tmp_pat
         clarify="off",
         planner=[PLAN, PLAN],
         orchestrator=[research("When was it lit?"), REPORT, REPORT],
-        writer=[DRAFT, "Nothing. [1]"],
+        writer={"": [DRAFT, "Nothing. [1]"], "edit_report": [edits()]},
     )
     await run.ask()
     state = await run.ask("Drop the outlook.")
     assert state.run.entry == "follow_up" and text_of(state) == "Nothing. [1]"
+    # Without sections, it is an answer about the report, which stays the one to edit.
+    assert [*state.versions] == ["version 1", "answer 1"]
+    assert "| Light | Keeper |" in text_of(await run.ask(asking()))
 
 
 async def test_a_refused_edit_is_returned_once_with_the_reason_and_then_left_out_and_named(
@@ -286,9 +293,9 @@ async def test_there_has_to_be_a_report_and_a_model_that_can_edit(tmp_path: Path
     run = edit_lab(tmp_path)
     with pytest.raises(ReportNotEditable, match="no finished report to edit"):
         await run.ask(asking())
-    # The next message is a question.
+    # The next message is a question, and the first of the thread.
     state = await run.ask()
-    assert state.run.entry == "question" and state.report
+    assert state.run.entry == "question" and state.report and len(state.messages) == 2
     other = edit_lab(tmp_path)
     await other.ask()
     other.settings["models"] = "extractive"
@@ -316,8 +323,12 @@ async def test_a_figure_of_the_users_stands_and_the_source_is_named_beside_it(
     form = edits({"kind": "insert_after", "block": 2, "text": text})
     run = edit_lab(tmp_path, form, verifier=verifier)
     await run.ask()
-    state = await run.ask(asking(f"{quoted}: put that beside the survey."))
+    state = await run.ask(
+        asking(f"{quoted}: put that beside the lighthouse that is 38 metres tall.")
+    )
     assert text in text_of(state)
+    # It is quoted by the report, and found for the request.
+    assert run.calls("writer")[-1].text.count("It stands 38 metres tall") == 1
     assert state.report
     [judged] = [unit for unit in state.report.verdicts if "40 metres" in unit.text]
     assert judged.shown == "supported" and judged.words == quoted
@@ -503,3 +514,27 @@ async def test_later_questions_show_models_only_the_latest_version_of_a_report(
     prompt = run.calls("clarifier")[-1].text
     assert prompt.count("## History") == 1 and "## Outlook" not in prompt
     assert "(A version of the report that the user has had changed since.)" in prompt
+
+
+async def test_wishes_whose_versions_were_undone_are_not_shown_to_the_editor(
+    tmp_path: Path,
+) -> None:
+    forms = [edits(EDITS[0]), edits(AGAIN), edits(AGAIN), edits(AGAIN)]
+    run = edit_lab(tmp_path, *forms, verify="off")
+    await run.ask()
+    drop, summary, third = "Drop the outlook.", "Begin with a summary.", "Once more."
+    await run.ask(asking(drop))
+
+    async def said_before(words: str) -> str:
+        await run.ask(asking(words))
+        prompt = run.calls("writer")[-1].text
+        return prompt.partition("What the user has said before:")[2].partition(words)[0]
+
+    assert drop in await said_before(summary)
+    await arevert_thread(run.graph, run.thread, 1)
+    said = await said_before(third)
+    assert QUESTION in said and drop not in said and summary not in said
+    # A version that is put back after all brings its wish back.
+    await arevert_thread(run.graph, run.thread, 2)
+    said = await said_before("The last one.")
+    assert drop in said and summary not in said and third not in said

@@ -92,6 +92,8 @@ VERDICTS = {
     **{statement.text.partition(" [")[0]: statement.said for statement in STATEMENTS},
     "The mill is old.": said("supported", "The mill"),
     "It has a wheel.": said("supported", WHEEL),
+    "So 77 sacks are left.": said("not_found"),
+    "Nothing of it is certain.": said("not_found"),
     "The wheels of two mills are 12 metres wide.": said("supported", WHEEL),
 }
 HEAD = "| Year | Trips |\n| --- | --- |\n"
@@ -271,6 +273,39 @@ def test_a_new_row_and_a_new_column_leave_the_other_cells_alone() -> None:
         "1911, Width: 6",
         "1912, Width: 7",
     }
+
+
+CELLS_ASKED = {"Year | Tonnes", "1911", "1911, Tonnes: 340"}
+
+
+def test_a_table_rests_on_the_sentence_before_it_only_if_that_is_new_or_introduces_it() -> None:
+    rows = "| Year | Tonnes |\n| --- | --- |\n| 1911 | 340 [1] |"
+    text = f"# Mill\n\nIt has a wheel. [1] The mill is old.\n\n# Tonnes\n\n{rows}"
+    kept = Thread(text).check().kept
+    merged = Thread(text.replace("# Tonnes\n\n", "")).check(kept)
+    assert merged.units_asked == set()
+    shorter = text.replace(" The mill is old.", "").replace("# Tonnes\n\n", "")
+    assert Thread(shorter).check(kept).units_asked == set()
+    other = Thread(text.replace("# Tonnes", "It ground rye.")).check(kept)
+    assert other.units_asked == {*CELLS_ASKED, "It ground rye."}
+    introduced = text.replace("# Tonnes", "The mill, in tonnes:")
+    kept = Thread(introduced).check().kept
+    assert Thread(text).check(kept).units_asked == {*CELLS_ASKED, "Tonnes"}
+
+
+def test_what_was_not_found_is_judged_again_if_a_new_source_has_a_word_or_figure_of_it() -> None:
+    unproved, plain = "So 77 sacks are left.", "Nothing of it is certain."
+    text = f"# Mill\n\nIt has a wheel. [1]\n\n{unproved}\n\n{plain}"
+    kept = Thread(text).check().kept
+    cited = f"{text}\n\nLorries have to stay away. [2]"
+    asked = Thread(cited).check(kept)
+    assert unproved not in asked.units_asked and plain not in asked.units_asked
+    grey = {**TEXTS, BRIDGE: f"{TEXTS[BRIDGE]}It is grey.\n"}
+    asked = Thread(cited, grey).check(kept)
+    assert unproved not in asked.units_asked and plain in asked.units_asked
+    sacks = {**TEXTS, BRIDGE: f"{TEXTS[BRIDGE]}There are 77 of them.\n"}
+    asked = Thread(cited, sacks).check(kept)
+    assert {unproved, plain} <= asked.units_asked
 
 
 def test_a_sentence_is_judged_again_after_another_sentence_or_among_other_clauses() -> None:

@@ -110,7 +110,7 @@ const exchangeAt = (element) => page.thread.exchanges[element.closest(".exchange
 async function openSource(number, of, quotes) {
   const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?${of}`);
   const dialog = byId("source");
-  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes));
+  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit));
   offerUse();
   dialog.showModal();
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
@@ -134,9 +134,9 @@ async function changeUse(change, number) {
   }
 }
 
-// Stops using a source; a report that cites it is then made anew without it.
-async function exclude({ value: number }) {
-  const { edit } = await changeUse(server.exclude, number);
+// Stops using a source; a report that cites it is then made anew without it, or with others in its place.
+async function exclude({ value: number }, replace = false) {
+  const { edit } = await changeUse((thread) => server.exclude(thread, number, replace), number);
   say("From now on, nothing rests on this source alone.");
   return edit && goOn(edit, [], { edit: true });
 }
@@ -249,11 +249,12 @@ const clicked = {
   dismiss: () => (byId("undo").hidden = true),
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control)),
   "close-source": () => byId("source").close(),
-  "exclude-source": exclude,
+  "exclude-source": (control) => exclude(control),
+  "replace-source": (control) => exclude(control, true),
   "include-source": include,
 };
 
-const LISTENED = ["approve", "answer", "steer", "follow-up", "go-on", "skip", "end", "exclude-source"];
+const LISTENED = ["approve", "answer", "steer", "follow-up", "go-on", "skip", "end", "exclude-source", "replace-source"];
 
 async function act(name, work, control) {
   if (page.thread) latest().failure = "";

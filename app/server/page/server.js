@@ -39,7 +39,7 @@ export const ask = async (path, options) => (await answer(path, options)).json()
 export const text = async (path) => (await answer(path)).text();
 export const rename = (thread, label) => ask(`/research/runs/${thread}`, { method: "PATCH", body: { label } });
 export const revert = (thread, version) => ask(`/research/runs/${thread}/revert`, { method: "POST", body: { version } });
-export const exclude = (thread, number) => ask(`/research/runs/${thread}/excluded/${number}`, { method: "PUT" });
+export const exclude = (thread, number, replace) => ask(`/research/runs/${thread}/excluded/${number}`, { method: "PUT", body: { replace } });
 export const include = (thread, number) => answer(`/research/runs/${thread}/excluded/${number}`, { method: "DELETE" });
 // The request is sent even if the user is leaving the page.
 export const remove = (thread) => answer(`/research/runs/${thread}`, { method: "DELETE", keepalive: true });

@@ -58,15 +58,17 @@ function markSigns(element) {
   return element;
 }
 
-export function sourceView(source, quotes) {
+export function sourceView(source, quotes, mayReplace) {
+  const value = String(source.number_in_thread);
+  const replace = (words) => mayReplace && button("replace-source", words, { value, title: "Other sources are searched for what this one alone supports" });
   return [
     h("div", { class: "source-head" }, h("h2", { id: "source-title" }, source.number > 0 && h("span", { class: "number" }, String(source.number)), " ", source.title),
       button("close-source", "Close")),
     source.link && h("p", {}, h("a", { href: source.link, target: "_blank", rel: "noopener noreferrer nofollow" }, source.link)),
     h("p", { class: "quiet" }, source.texts.length ? `The text as it was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source was not stored."),
     source.number_in_thread > 0 && h("p", { class: "source-use" }, source.is_excluded
-      ? ["You have excluded this source: answers from now on do without it.", button("include-source", "Use it again", { value: String(source.number_in_thread) })]
-      : [button("exclude-source", "Don’t use this source", { value: String(source.number_in_thread) }), h("span", { class: "quiet" }, "A report that cites it gets a version without it.")]),
+      ? ["You have excluded this source: answers from now on do without it.", button("include-source", "Use it again", { value }), replace("Find others in its place")]
+      : [button("exclude-source", "Don’t use this source", { value }), replace("Replace it"), h("span", { class: "quiet" }, "A report that cites it gets a version without it.")]),
     source.texts.map((text) => markSigns(h("div", { class: "source-text prose", tabindex: "0", dir: "auto", role: "region", "aria-label": "Text of the source" },
       markdown(quotes.reduce(withSigns, text))))),
   ].flat().filter(Boolean);
