@@ -47,9 +47,9 @@ class CompatibleChatModel(WrappingChatModel):
     """Calls tools with any chat model, whatever its server can do; answers have native tool calls.
 
     Settings that a call may have: `tools` (schemas in OpenAI's format), `tool_choice` (`any`,
-    `auto` or `none`), `asks_user` and `hides_tools` (see `Request`); the wrapped model is bound all
-    others. Text is streamed only if no tool may be called, since it may turn out to be a call. The
-    last part has the whole `answer`.
+    `auto` or `none`), `asks_user`, `hides_tools` and `shows_text` (see `Request`); the wrapped
+    model is bound all others. Text is streamed only if no tool may be called, since it may turn out
+    to be a call, or if `shows_text` is set. The last part has the whole `answer`.
     """
 
     model: SkipValidation[BaseChatModel]
@@ -269,8 +269,10 @@ class _Call:
             self._text_key = "question_to_user"
         if settings.pop("hides_tools", False) and form.rung != "native":
             self._tools = ()
+        shows_text: bool = settings.pop("shows_text", False)
         self._settings = settings
         self._may_call = bool(self._tools) and self._tool_choice != "none"
+        self._is_prose = shows_text or not self._may_call
 
     @property
     def has_bare_results(self) -> bool:
@@ -329,9 +331,7 @@ class _Call:
             _ignored_calls[memory] += 1
 
     def _new_reader(self) -> _PartReader:
-        return _PartReader(
-            is_prose=not self._may_call, begins_inside=self.form.ability.begins_inside
-        )
+        return _PartReader(is_prose=self._is_prose, begins_inside=self.form.ability.begins_inside)
 
     async def _learn_from(self, message: AIMessage) -> None:
         """Store what the call showed about the model and its server, if it is new."""
@@ -348,7 +348,7 @@ class _Call:
     def _last_part(self, message: AIMessage, reader: _PartReader) -> AnswerPart:
         """Return the part that has the whole answer, and as its own content what was not yet
         yielded."""
-        if self._may_call:
+        if not self._is_prose:
             # Parse calls from the unfiltered text: an argument may contain text that looks like a
             # thought.
             message = message.model_copy(update={"content": safe_text(message.text)})

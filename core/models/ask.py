@@ -234,6 +234,7 @@ async def _ask_once(request: Request, context: Context, events: CallEvents) -> R
             tool_choice=request.tool_choice,
             asks_user=request.asks_user,
             hides_tools=request.hides_tools,
+            shows_text=request.shows_text,
         )
         # What is known about the model decides its window and output limit.
         await model.get_ready(request.messages)
@@ -310,7 +311,7 @@ class _Call(NamedTuple):
         answer."""
         events, request = self.events, self.request
         secrets: Secrets | None = None
-        if not request.tools or request.tool_choice == "none":
+        if not request.tools or request.tool_choice == "none" or request.shows_text:
             secrets = Secrets(self.context.mcp)
         emitter = AnswerEmitter(events, secrets)
         answer: AIMessage | None = None

@@ -96,6 +96,9 @@ class Request(NamedTuple):
     hides_tools: bool = False
     """With the choice `none`: whether a model that reads of its tools in the prompt no longer does,
     since it has called one instead of writing text."""
+    shows_text: bool = False
+    """With the choice `auto`: whether text is shown as it arrives, since it is a text for readers,
+    and calls count only as the API's own, not where they are written into the text."""
     max_tokens: int | None = None
     """Maximum output tokens, excluding thoughts."""
     facts: Facts = Facts()

@@ -384,6 +384,7 @@ class TextWriter:
         if self._make_calculator is not None:
             calculating["tools"] = [CALCULATE_SCHEMA]
             calculating["tool_choice"] = "auto" if self._may_calculate else "none"
+            calculating["shows_text"] = True
         return self._make_request(
             "writer",
             [*messages, *self._results],

@@ -101,6 +101,7 @@ def test_programs_read_a_run_as_json(library: Desk) -> None:
             "research",
             "audit",
             "excluded",
+            "calculations",
             "claims",
             "verdicts",
             "versions",

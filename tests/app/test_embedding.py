@@ -229,10 +229,10 @@ async def test_the_plan_is_kept_word_for_word_and_page_texts_are_only_in_the_sto
     assert "1. First thing\n2. Second thing" in run.calls("orchestrator")[0].messages[0].text
     final = run.calls("writer")[0]
     assert "1. First thing\n2. Second thing" in final.messages[-1].text
-    assert (final.tools, final.settings["max_tokens"], "tool_choice" in final.settings) == (
-        (),
+    assert (final.tools, final.settings["max_tokens"], final.settings["tool_choice"]) == (
+        ("calculate",),
         20_000,
-        False,
+        "auto",
     )
     assert state.report
     source = state.sources[state.report.sources[0]]

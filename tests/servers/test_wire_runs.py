@@ -32,6 +32,7 @@ from deep_research.core.settings.context import Price
 CONTROL = {
     "clarifier": ["generate_plan"],
     "orchestrator": ["research_agent", "analyze_findings", "generate_report"],
+    "writer": ["calculate"],
 }
 CONTROL["researcher"] = CONTROL["finding"] = [
     "web_search",
@@ -44,6 +45,7 @@ CHOICES = {
     "orchestrator": "required",
     "researcher": "required",
     "finding": "none",
+    "writer": "auto",
 }
 CAPS = {"orchestrator": 1024, "researcher": 1024, "finding": 10_000, "writer": 20_000}
 ROLES = ("clarifier", "planner", "orchestrator", "researcher", "finding", "writer")
@@ -122,7 +124,8 @@ async def test_three_parallel_researchers_find_everything(
 def check_offer(request: Received, *, reasons: bool, cap: str) -> None:
     role = role_of(request)
     tools = CONTROL.get(role, [])
-    thinks = ["think_tool"] if tools and not reasons and role != "clarifier" else []
+    may_think = bool(tools) and role not in ("clarifier", "writer")
+    thinks = ["think_tool"] if may_think and not reasons else []
     assert request.tools == [*tools, *thinks]
     assert request.tool_choice == CHOICES.get(role)
     thoughts = 8192 if reasons else 0
