@@ -15,7 +15,7 @@ from lxml import etree
 
 from ...evidence.text.words import dates_in
 from ._dating import DAY, Label, PageDate, StatedDate, calls_other, page_dates
-from ._page_data import PageData, stated_day, one_line, title_parts
+from ._page_data import PageData, one_line, stated_day, title_parts
 
 _PUBLISHED = ("article:published.time", "article:published")
 _ISSUED = (
