@@ -317,7 +317,10 @@ def _visible(
     # Others may belong to the parts of a list.
     sure = [seen for seen in labelled if _is_at(seen.day, stated.all)]
     if not stated.all and not near and len({seen.day for seen in labelled}) == 1:
-        sure = labelled
+        for seen in labelled:
+            # Further off, what was published may be what the page offers.
+            if abs(seen.distance) < _FAR or seen.label == "update":
+                sure.append(seen)
     return _Visible(near, sure, footer)
 
 
