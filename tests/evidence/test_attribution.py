@@ -40,6 +40,14 @@ def test_the_only_source_that_states_a_statement_becomes_its_citation() -> None:
     )
 
 
+def test_a_clause_that_does_not_say_what_its_figure_is_of_keeps_its_citation() -> None:
+    customers = "| Customer | Share |\n|---|---|\n| Aquavence | 19 % |\n| Ostertal | 14 % |\n| Baker | 8 % |"
+    report = "Annual report of 2026. Gross margin: 41 % in that year."
+    text = "The three largest had 52 % in the table of 2024 [3] and 41 % in that of 2026 [1]."
+    earlier = "Customers in 2024: the three largest had 52 % of sales."
+    assert shown(customers, report, earlier).with_right_citations(text).text == text
+
+
 @pytest.mark.parametrize(
     ("says", "sources"),
     [

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..citations.citing import Edit, with_edits
 from ..citations.markers import marker_numbers, replace_markers
 from ..text.language import is_written_in, language_of_question, language_of_text
-from ..text.numbers import Number, numbers_in, plain_figures
+from ..text.numbers import Number, numbers_in, plain_figures, replace_numbers
 from ..text.words import names, sought_words, stems
 from .calculations import follows, premises_in
 from .proof import Grounds, Known, doubt_about, prove, stands_in
@@ -19,6 +19,9 @@ from .units import ReportUnit, report_units
 
 _LEAST_SHARED = 0.5
 """Minimum share of a statement's words and figures in a passage that does not match verbatim."""
+_FEWEST_SHARED = 3
+"""Minimum number of a statement's words in a passage of another source than the cited one; a clause
+such as “and 41 % in that of 2026” has too few to tell what it is about."""
 _PLAIN_NAMES = frozenset(("da", "en", "es", "fr", "it", "nl", "no", "pt", "sv"))
 """ISO 639-1 codes of languages that neither capitalise all nouns nor inflect names, so that a name
 is known by its capitals and stays the same in every sentence."""
@@ -41,7 +44,8 @@ class Attribution(NamedTuple):
     stated_by: tuple[int, ...] = ()
     """If it lacks some, or a year: the numbers of the other sources that state all of it."""
     right: int | None = None
-    """The number of the only one of these, if no further source may state it in other words."""
+    """The number of the only one of these, if it has more of the statement's words than the named
+    source, and no further source may state it in other words."""
 
 
 class Recited(NamedTuple):
@@ -140,7 +144,10 @@ class ShownSources:
         lacking = [figure.words or figure.digits for figure in figures if not figure.is_year]
         right = None
         if len(stated_by) == 1 and not is_unclear:
-            right = stated_by[0]
+            [only] = stated_by
+            shared = self._words_shared(unit, only)
+            if shared >= _FEWEST_SHARED and shared > self._words_shared(unit, number):
+                right = only
         distinct = tuple(dict.fromkeys([*lacking, *lacking_names]))
         return Attribution(distinct, tuple(stated_by), right)
 
@@ -207,6 +214,16 @@ class ShownSources:
             if is_name and self._stems[number].isdisjoint(stems(name)):
                 absent.append(name)
         return absent
+
+    def _words_shared(self, unit: ReportUnit, number: int) -> int:
+        """Return how many of a unit's words, figures left out, a window of a source has at most."""
+        wanted = frozenset(stems(replace_numbers(unit.text, lambda _: " ")))
+        most = 0
+        for text in self._sources[number].texts:
+            windows = text.windows
+            for words in windows.texts(windows.best(unit.text, _NEAREST)):
+                most = max(most, len(wanted.intersection(stems(words))))
+        return most
 
     def _text(self, number: int) -> str:
         """Return all that was shown of a source, and all calculations."""
