@@ -94,6 +94,11 @@ def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: i
         ("1.609 x 2", "3.218"),
         ("1,250.5 - 1,000 =", "250.5"),
         ("Twice: 2 (3 + 4)", "14"),
+        ("3.1 million £ - 0.6 million £ = million £", "2.5 million £"),
+        ("41 % - 52 % = percentage points", "-11 percentage points"),
+        ("(5.8 cent/km - 3.6 cent/km) * 27000 km/year = €/year", "594 €/year"),
+        ("500 ct + 3 € = €", "8 €"),
+        ("29 kWh/100 km * 0.3 €/kWh = €/100 km", "8.7 €/100 km"),
     ],
 )
 def test_units_are_carried_along_and_converted(line: str, result: str) -> None:
@@ -135,6 +140,22 @@ def test_inputs_are_found_where_they_stand() -> None:
     assert [given.origin for given in odd.inputs] == ["supposed", "source"]
     assert "433 € stands in nothing shown" in answers[3] and "450 € stands in [1]" in answers[3]
     assert [found.is_proved for found in (net, payback, homes, odd)] == [True, True, True, False]
+
+
+def test_an_input_is_not_found_where_only_its_digits_stand() -> None:
+    texts = ["The Q-33 came on 29 November.", "It took 33 weeks and 29 kWh/100 km.", "Nothing."]
+    sources = {
+        number: (f"source-{number}", Known([SourceText("", text)], ""))
+        for number, text in enumerate(texts, 1)
+    }
+    used = Calculator(sources, "")
+    [elsewhere] = used.calculate(["29 kWh [3] * 2"])
+    [digits] = used.calculate(["33 days [3] * 2"])
+    [unnamed] = used.calculate(["33 weeks * 2"])
+    first, second, third = (found.inputs[0] for found in used.changed.values())
+    assert (first.source, third.source) == ("source-2", "source-2")
+    assert "29 kWh stands in [2]" in elsewhere and "stands" not in unnamed
+    assert second.origin == "supposed" and "stands in nothing shown" in digits
 
 
 def test_the_same_line_is_calculated_once() -> None:

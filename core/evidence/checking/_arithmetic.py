@@ -38,6 +38,8 @@ _TIMES = re.compile(r"(?<=[\w)%€$£¥°\]\ue000-\uf8ff])\s*\bx\b\s*(?=[\d(\[$�
 """An x that stands for a multiplication sign."""
 _POWER = re.compile(r"(?<=[\d)%\ue000-\uf8ff])\s*\^\s*")
 _DIGITS = re.compile(r"^\D*[\d.,'\s]+")
+_COUNT = re.compile(r"\s*\d+\s*(?=\D)")
+"""The count of a unit: 100 in "100 km"."""
 _WORD = r"(?!(?:x|per|of)\b)[^\W\d_]\w*"
 _TOKEN = re.compile(
     rf"(?P<number>[\ue800-\uf8ff])(?P<before>\s*[\ue000-\ue7ff])?"
@@ -352,6 +354,26 @@ def in_unit(quantity: Quantity, unit: str) -> Quantity:
     return quantity._replace(dimension=wanted)
 
 
+def is_percent(unit: str) -> bool:
+    """Whether a unit is percent, or percentage points."""
+    return _measure(unit) == "%"
+
+
+def scale_of(unit: str) -> float:
+    """Return the number of which a unit as written is a multiple: 1e6 for "million £", 0.01 for
+    "€/100 km"."""
+    [first, *others] = unit.split("/")
+    scale = 1.0
+    for number in numbers_in(f"1 {first.strip()}"):
+        if number.has_scale:
+            scale = number.value
+    for other in others:
+        counted = _COUNT.match(other)
+        if counted and float(counted[0]):
+            scale /= float(counted[0])
+    return scale
+
+
 def unit_words(dimension: Dimension, names: Mapping[str, str] = _NO_NAMES) -> str:
     """Return a unit of measure in words, such as €/year; `names` are the words for its parts."""
     above = list[str]()
@@ -387,6 +409,7 @@ def _kept_marker(found: re.Match[str]) -> str:
 def _measure(word: str) -> str:
     """Return the name of a unit of measure; of other words, a form that is equal for singular and
     plural."""
+    word = _COUNT.sub("", word)
     plain = word.strip().casefold()
     for number in numbers_in(f"1 {word.strip()}"):
         if number.measure:
@@ -401,6 +424,11 @@ def _is_known(measure: str) -> bool:
 
 
 @cache
+def _is_currency(measure: str) -> bool:
+    return any(number.currency for number in numbers_in(f"1 {measure}"))
+
+
+@cache
 def _factors() -> Mapping[str, Mapping[str, float]]:
     """Return how many of one unit another has, by both."""
     factors = dict[str, dict[str, float]]()
@@ -411,9 +439,19 @@ def _factors() -> Mapping[str, Mapping[str, float]]:
     return factors
 
 
+_HUNDREDTHS = frozenset(WORDS["hundredths"].split())
+
+
 @cache
 def _factor(unit: str, other: str) -> float | None:
-    """Return how many of another unit one of a unit has; None if they measure different things."""
+    """Return how many of another unit one of a unit has; None if they measure different things.
+
+    A cent is the hundredth part of any currency that stands beside it.
+    """
+    if unit in _HUNDREDTHS and _is_currency(other):
+        return 0.01
+    if other in _HUNDREDTHS and _is_currency(unit):
+        return 100.0
     reached = {unit: 1.0}
     waiting = [unit]
     for current in waiting:

@@ -20,6 +20,8 @@ from ._arithmetic import (
     Quantity,
     dimension_of,
     in_unit,
+    is_percent,
+    scale_of,
     unit_names,
     unit_words,
 )
@@ -181,33 +183,54 @@ class Calculator:
         given = CalculationInput(value=_value(number, ()), unit=part.unit, origin="supposed")
         named = [part.source] if part.source in self._sources else []
         is_named = bool(named) or part.is_from_request
-        for source in named:
-            stated = self._stated_by(source, part, name)
-            if stated:
-                return stated, ""
+        stated = self._first_stating(named, part, name)
+        if stated:
+            return stated, ""
+        may_be_constant = number.measure != "%" and is_constant(given.value)
+        if not is_named and may_be_constant:
+            return given.model_copy(update={"origin": "constant"}), ""
         values = _values_in(self._request)
         if not named and _is_among(number, values):
             value = _value(number, values)
             return given.model_copy(update={"value": value, "origin": "request"}), ""
-        may_be_constant = number.measure != "%" and is_constant(given.value)
-        if not is_named and may_be_constant:
-            return given.model_copy(update={"origin": "constant"}), ""
-        for source in self._sources:
-            stated = self._stated_by(source, part, name)
-            if stated:
-                remark = f"{part.written} stands in [{source}]" if is_named else ""
-                return stated, remark
+        # The same digits elsewhere may be a day or the name of a product.
+        stated = self._first_stating(self._sources, part, name, needs_unit=is_named)
+        if stated:
+            [source] = [
+                other for other, known in self._sources.items() if known[0] == stated.source
+            ]
+            return stated, f"{part.written} stands in [{source}]" if is_named else ""
         if may_be_constant:
             return given.model_copy(update={"origin": "constant"}), ""
         return given, f"{part.written} stands in nothing shown, so it counts as assumed"
 
-    def _stated_by(self, source: int, part: Operand, name: str) -> CalculationInput | None:
+    def _first_stating(
+        self, sources: Iterable[int], part: Operand, name: str, *, needs_unit: bool = False
+    ) -> CalculationInput | None:
+        """Return a number as an input from the first of some sources that states it: in its unit,
+        else, unless it `needs_unit`, without one."""
+        if part.number.measure:
+            for source in sources:
+                stated = self._stated_by(source, part, name, in_unit=True)
+                if stated:
+                    return stated
+        if needs_unit:
+            return None
+        for source in sources:
+            stated = self._stated_by(source, part, name, in_unit=False)
+            if stated:
+                return stated
+        return None
+
+    def _stated_by(
+        self, source: int, part: Operand, name: str, *, in_unit: bool
+    ) -> CalculationInput | None:
         """Return a number as an input from a source, with the words that state it; None if the
-        source does not."""
+        source does not. With `in_unit` it has to be stated in its unit, else in no other one."""
         key, known = self._sources[source]
         number = part.number
         for text in known.texts:
-            words = _words_with(number, text, name)
+            words = _words_with(number, text, name, in_unit=in_unit)
             if words:
                 values = _values_in(words)
                 return CalculationInput(
@@ -378,20 +401,22 @@ def _calculated(
     for number in calculation.rests_on:
         used = known[number]
         names |= unit_names(used.unit)
-        dimension = dimension_of(used.unit.replace("%", ""))
-        is_share = used.unit == "%"
+        is_share = is_percent(used.unit)
+        dimension = {} if is_share else dimension_of(used.unit)
         results[number] = Quantity(used.value, dimension, bool(used.unit), is_share)
     for operand in formula.operands:
         names |= unit_names(operand.unit)
     quantity = formula.result(values, results)
     unit = calculation.unit
-    if unit == "%" or (quantity.is_share and not unit):
+    if quantity.is_share and not unit:
         unit = "%"
-    elif unit:
-        quantity = in_unit(quantity, unit)
-    else:
+    elif not unit:
         unit = unit_words(quantity.dimension, names)
-    shown = 100 * quantity.value if unit == "%" else quantity.value
+    elif not is_percent(unit):
+        quantity = in_unit(quantity, unit)
+    shown = quantity.value / scale_of(unit)
+    if is_percent(unit):
+        shown = 100 * quantity.value
     words = _shown(shown)
     return calculation.model_copy(
         update={
@@ -440,6 +465,18 @@ def _is_among(number: Number, values: Collection[float]) -> bool:
     return any(_is_one_of(reading, values) for reading in (*number.readings, number.figure))
 
 
+def _is_stated(number: Number, text: str, *, in_unit: bool) -> bool:
+    """Whether a text has a number, in its unit (`in_unit`) or in no other one."""
+    for stated in numbers_in(text):
+        if not _is_among(number, [*stated.readings, stated.figure]):
+            continue
+        if in_unit and stated.measure and stated.general_measure == number.general_measure:
+            return True
+        if not in_unit and (not stated.measure or not number.measure):
+            return True
+    return False
+
+
 def _is_one_of(value: float, values: Iterable[float]) -> bool:
     return any(math.isclose(value, other, rel_tol=_NEAR) for other in values)
 
@@ -452,11 +489,12 @@ def _values_in(text: str) -> list[float]:
     return values
 
 
-def _words_with(number: Number, text: SourceText, name: str) -> str:
+def _words_with(number: Number, text: SourceText, name: str, *, in_unit: bool) -> str:
     """Return the words of a text that state a number, with the table header above them if they are
     a row; empty if it does not.
 
-    Of several places, this is the one most like the `name` of the calculation.
+    Of several places, this is the one most like the `name` of the calculation. With `in_unit` it
+    has to be stated in its unit, else in no other one.
     """
     windows = text.windows
     best = windows.best(name, _LIKELIEST) if name else []
@@ -465,12 +503,12 @@ def _words_with(number: Number, text: SourceText, name: str) -> str:
         window = windows.windows[index]
         raw = text.text[window.start : window.end]
         # Cheaper than reading all numbers of a long text.
-        if not _has_digits(number, raw) or not _is_among(number, _values_in(raw)):
+        if not _has_digits(number, raw) or not _is_stated(number, raw, in_unit=in_unit):
             continue
         for sentence in text.sentences:
             if window.start <= sentence.start and sentence.end <= window.end:
                 words = text.text[sentence.start : sentence.end]
-                if _is_among(number, _values_in(words)):
+                if _is_stated(number, words, in_unit=in_unit):
                     return " ".join(words.split())[:_LONGEST_QUOTE]
         return " ".join(raw.split())[:_LONGEST_QUOTE]
     return ""
