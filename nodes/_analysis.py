@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from ..core.writing.calculating import CalculatingForm
 
 
 class Analysis(CalculatingForm):
     """What follows from what is known, and on which number a decision turns."""
 
-    statements: list[str]
+    statements: list[str] = Field(default_factory=list)
     """The conclusions, one sentence each; no new facts."""
     turning_point: str = ""
     """If the request decides or compares: the quantity on which the answer turns, its range in the findings, and the value at which the answer flips, in one sentence."""  # noqa: E501

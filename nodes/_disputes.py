@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
@@ -44,7 +45,8 @@ class StatedDispute(BaseModel):
             return UNRESOLVED
         # The numbers in it are those of the model's results, not those of the report.
         words = in_one_line(without_markers(given))
-        is_open = words.casefold().strip(" .") in ("", UNRESOLVED)
+        # Models also write "open: both are from the same year".
+        is_open = not words or re.match(rf"{UNRESOLVED}\b", words, re.IGNORECASE)
         return UNRESOLVED if is_open else words
 
 

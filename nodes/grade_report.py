@@ -27,6 +27,8 @@ _NOT_GRADED = (
 )
 
 
+_LITTLE_ROOM = 0.2
+"""Share of the length asked for that is soon filled by additions."""
 _MOST_REMARKS = 5
 """Maximum number of remarks that the writer is given."""
 
@@ -115,10 +117,13 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     remarks = tuple[Remark, ...]()
     if graded.rounds < limits.checklist_rounds:
         if is_first:
-            remarks = _remarks(form, graded, len(blocks))
+            remarks = _remarks(form, len(blocks))
         is_researched = bool(_open_tasks(graded)) and may_research(turn)
         is_found = any(grade.is_found for grade in graded.open_grades)
         is_lacking = is_researched or is_found or bool(remarks)
+        if is_first:
+            remarks += _length_remark(graded, changes_anyway=is_lacking)
+            is_lacking |= bool(remarks)
     packets = ReportPackets(turn.placement)
     turn.emit(packets.grades(graded.grades, is_researched=is_researched))
     update = turn.update()
@@ -177,23 +182,42 @@ def _numbered(block: ReportBlock) -> str:
     return f"Block {block.number}:\n{block.text}"
 
 
-def _remarks(form: GradeReport, draft: Draft, blocks: int) -> tuple[Remark, ...]:
-    """Return the form's remarks on a draft with this many blocks, and one on its length if that is
-    not as the request wants it."""
+def _remarks(form: GradeReport, blocks: int) -> tuple[Remark, ...]:
+    """Return the form's remarks on a draft with this many blocks."""
     remarks = list[Remark]()
     for remark in form.remarks[:_MOST_REMARKS]:
         named = sorted({number for number in remark.blocks if 0 < number <= blocks})
         problem = " ".join(remark.problem.split())
         if named and problem:
             remarks.append(Remark(blocks=tuple(named), text=problem))
-    fault = draft.length_fault
-    if fault:
-        surplus = draft.words - draft.most_words
-        mend = "Add what the findings have on the request, if they have more; do not pad."
-        if draft.most_words and surplus > 0:
-            mend = f"Shorten it by {surplus} words, the least important first."
-        remarks.append(Remark(blocks=(), text=f"{fault} {mend}"))
     return tuple(remarks)
+
+
+def _length_remark(draft: Draft, *, changes_anyway: bool) -> tuple[Remark, ...]:
+    """Return the remark on the length of a draft, if that is not as the request wants it.
+
+    `changes_anyway`: the draft is changed for other reasons, which must not make it too long.
+    """
+    most = draft.most_words
+    surplus = draft.words - most
+    is_nearly_full = surplus > -most * _LITTLE_ROOM
+    fault = draft.length_fault
+    has = (
+        f"It has {draft.words} words, tables and headings included, and the request asks for {most}"
+    )
+    text = ""
+    if fault:
+        text = f"{fault} Add what the findings have on the request, if they have more; do not pad."
+    if most and surplus > 0 and (fault or changes_anyway):
+        text = (
+            f"{has}: shorten it by {surplus} words and by as many as you add, the least important "
+            "first."
+        )
+    elif most and changes_anyway and is_nearly_full:
+        text = f"{has}: what you add beyond {-surplus} words has to go elsewhere."
+    if not text:
+        return ()
+    return (Remark(blocks=(), text=text),)
 
 
 def _as_entries(disputes: Iterable[Dispute], state: ResearchState) -> list[dict[str, Any]]:

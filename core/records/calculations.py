@@ -62,6 +62,11 @@ class Calculation(Record):
         return f"calc {self.number}"
 
     @property
+    def sources(self) -> list[str]:
+        """Keys of the sources of its inputs."""
+        return [used.source for used in self.inputs if used.source]
+
+    @property
     def rests_on(self) -> frozenset[int]:
         """Numbers of the calculations whose results it uses."""
         return frozenset(used.calculation for used in self.inputs if used.calculation)

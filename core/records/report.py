@@ -361,7 +361,8 @@ class FinishedReport(Record):
     """The run that wrote it, as it ended."""
     report: Report
     sources: tuple[Source, ...]
-    """The sources of its text and of `contradictions`, as they were read for it."""
+    """The sources of its text, of `contradictions` and of its calculations, as they were read for
+    it."""
     notes: tuple[str, ...]
     """The notes below it."""
     contradictions: tuple[Dispute, ...]
@@ -373,13 +374,18 @@ class FinishedReport(Record):
 
     @property
     def cited(self) -> list[Source]:
-        """The sources that its text or its table of disputes cites, ordered by number."""
+        """The sources that its text, its table of disputes or its calculations cite, ordered by
+        number."""
         sources = {source.key: source for source in self.sources}
         cited = {source.key: source for source in self.report.cited(sources)}
+        others = list[str]()
         for dispute in self.contradictions:
-            for key in dispute.sources:
-                if sources[key].number:
-                    cited.setdefault(key, sources[key])
+            others += dispute.sources
+        for calculation in self.report.calculations:
+            others += calculation.sources
+        for key in others:
+            if key in sources and sources[key].number:
+                cited.setdefault(key, sources[key])
         return sorted(cited.values(), key=lambda source: source.number)
 
 

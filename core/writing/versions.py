@@ -237,8 +237,13 @@ class ThreadVersions:
         notes = ReportNotes(self._state)
         contradictions = ThreadDisputes(self._state).not_named_in(report)
         sources = {source.key: source for source in report.cited(self._state.sources)}
+        others = list[str]()
         for dispute in contradictions:
-            for key in dispute.sources:
+            others += dispute.sources
+        for calculation in report.calculations:
+            others += calculation.sources
+        for key in others:
+            if key in self._state.sources:
                 sources.setdefault(key, self._state.sources[key])
         return FinishedReport(
             title=self._state.title,

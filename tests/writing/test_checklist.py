@@ -295,7 +295,7 @@ async def test_blocks_that_no_remark_names_are_only_added_to(tmp_path: Path) -> 
     ]
     writer = editing(*changes)
     writer["edit_report"].append(calls(call("edit_report", edits=[])))
-    run = checklist_lab(tmp_path, remarked(([3], "Said twice.")), writer=writer)
+    run = checklist_lab(tmp_path, remarked(([3], "Said twice."), most_words=90), writer=writer)
     state = await run.ask()
     body = TWICE.replace("is known.", "is known.\n\nNo keeper is named.")
     assert state.report and state.report.text == body
@@ -311,16 +311,19 @@ async def test_a_draft_of_the_wrong_length_is_changed_and_else_the_length_is_not
     run = checklist_lab(tmp_path, given, writer=editing(*edits))
     state = await run.ask()
     asked = run.calls("writer")[-1].text
-    assert "The report has 15 words" in asked and "Shorten it by 9 words" in asked
+    assert "It has 15 words" in asked and "shorten it by 9 words" in asked
     assert ("the request asks for 6" in notes(state)) is not is_mended
 
 
 async def test_remarks_wait_for_the_research_on_open_requirements(tmp_path: Path) -> None:
     given = {**graded(*OPEN), "remarks": [{"blocks": [3], "problem": "Said twice."}]}
+    given["most_words"] = 16
     edits = [{"kind": "delete", "block": 3}, {"kind": "insert_after", "block": 1, "text": ADDED}]
     run = checklist_lab(tmp_path, given, graded(*STILL_OPEN), writer=editing(*edits))
     state = await run.ask()
     assert state.report and state.report.text == DRAFT.replace("[1]\n\n", f"[1]\n\n{ADDED}\n\n")
     _, second = (asked.text for asked in run.calls("verifier") if "grade_report" in asked.tools)
     assert "`remarks`" not in second
+    # The additions must not make it too long.
+    assert "what you add beyond 1 words has to go elsewhere" in run.calls("writer")[-1].text
     assert len([asked for asked in run.calls("writer") if "edit_report" in asked.tools]) == 1

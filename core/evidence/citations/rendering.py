@@ -168,6 +168,9 @@ def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = 
     return "\n".join([f"## {labels.sources}", "", *lines]).rstrip() + "\n"
 
 
+_ESCAPED_CALCULATION = re.compile(r"\\\[(?P<key>calc \d+)\\\]")
+
+
 def calculation_list(
     calculations: Sequence[Calculation], labels: Labels, numbers: Mapping[str, int]
 ) -> str:
@@ -193,7 +196,8 @@ def calculation_list(
             line += f" — {', '.join(inputs)}"
         lines.append(line)
         definitions.append(f"[{calculation.key}]: <#{anchor}>")
-    return "\n".join([f"## {heading}", "", *lines, "", *definitions])
+    listed = _ESCAPED_CALCULATION.sub(r"[\g<key>]", "\n".join(lines))
+    return "\n".join([f"## {heading}", "", listed, "", *definitions])
 
 
 def without_calculation_list(document: str) -> str:
