@@ -59,6 +59,9 @@ ARTICLE = linked(**{"@type": "NewsArticle", "datePublished": "2024-02-03T23:30:0
         ("<p>By Ann Ames</p><p>Feb 3, 2024, 11:47am EST</p>", "", ("2024-02-03", "document")),
         ("<p>Oban, (3.2.2024). The lamp is lit.</p>", "", ("2024-02-03", "document")),
         ("<p><time datetime='2024-02-03T10:00'>two days ago</time></p>", "", ("2024-02-03", "document")),
+        ("<p>Harbour Office, news for ships Published 3 February 2024</p>", "", ("2024-02-03", "publication")),
+        ("<p>Published February 2024</p>", "", ("2024-02", "publication")),
+        ("<p>Building of the lamp, February 2024</p>", "", ("", "")),
         # Two dates, and data that confirm what a reader sees.
         (
             "<p>3 Feb 2024, 10:00 PM / Updated 5 Feb 2024</p>",

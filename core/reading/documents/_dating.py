@@ -26,6 +26,7 @@ _EARLIEST = "1995"
 """A date without a label before this year counts as one of the subject, not of the document."""
 DAY = len("2024-05-03")
 """Length of an ISO date that has a day."""
+_MONTH = len("2024-05")
 _YEAR_ONLY = len("2024")
 _LEAD = 2
 """Maximum words before a label such as "published" in a sentence."""
@@ -198,7 +199,8 @@ def statements(text: str, title: str = "", *, of_page: bool = False) -> list[Sta
 
 
 def page_dates(line: str, text: str) -> list[PageDate]:
-    """Return the days in a line of a web page, as far as they can be the page's own.
+    """Return the days in a line of a web page, and months that have a label, as far as they can be
+    the page's own.
 
     Deadlines, ranges, and days in a sentence are left out. `text` is other text of the page, which
     may tell the order of day and month.
@@ -223,9 +225,11 @@ def page_dates(line: str, text: str) -> list[PageDate]:
                 continue
             label = _label(plain_before, plain_after, _LEAD, is_whole=True)
             if not label:
-                label = _label_at_end(plain_before)
+                label = _label_at_end(before)
             is_apart = not label and _is_apart(before, after)
-            if label or is_apart:
+            # A month without a label is rather the one that a text is about.
+            is_month = len(readings[0]) < DAY
+            if label or (is_apart and not is_month):
                 found.append(PageDate(readings, label))
     return found
 
@@ -236,22 +240,30 @@ def calls_other(words: str) -> bool:
 
 
 def _label_at_end(before: str) -> Label:
-    """Return the label with a colon directly before a date, whatever else is before it."""
+    """Return the label directly before a date, with a colon or a capital, whatever else is before
+    it."""
+    plain = _plain(before)
     for label in _LABELS:
         if label == "in_force":
             continue
-        found = _last_match(_pattern(f"date_{label}"), before)
-        if found and re.fullmatch(r"\s*[a-z]{0,3}\s*:\s*", before[found.end() :] + " "):
+        found = _last_match(_pattern(f"date_{label}"), plain)
+        if not found:
+            continue
+        if re.fullmatch(r"\s*[a-z]{0,3}\s*:\s*", plain[found.end() :] + " "):
+            return label
+        last_word = before.split()[-1]
+        if last_word[:1].isupper() and plain.endswith(found[0]) and _plain(last_word) in found[0]:
             return label
     return ""
 
 
 def _readings(words: str, iso: str, text: str) -> tuple[str, ...]:
-    """Return the days that a written date can mean: two if the order of 05/06/2031 is unknown."""
+    """Return the days or the month that a written date can mean: two days if the order of
+    05/06/2031 is unknown."""
     exact = _exact(words, iso, text)
     ambiguous = _AMBIGUOUS.fullmatch(words)
     if exact or not ambiguous:
-        return (exact,) if len(exact) == DAY else ()
+        return (exact,) if len(exact) in (_MONTH, DAY) else ()
     first, _, second, year = ambiguous.groups()
     return (f"{year}-{second:0>2}-{first:0>2}", f"{year}-{first:0>2}-{second:0>2}")
 

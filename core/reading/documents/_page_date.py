@@ -260,7 +260,10 @@ def _is_living(published: str, changed: str) -> bool:
 
 
 def _is_at(day: str, days: Iterable[str]) -> bool:
-    """Whether a day is one of these, or next to one, as in another time zone."""
+    """Whether a day is one of these, or next to one, as in another time zone, or a month has one of
+    them."""
+    if len(day) < DAY:
+        return any(other.startswith(day) for other in days)
     own = date.fromisoformat(day)
     for other in days:
         if len(other) == DAY and abs((date.fromisoformat(other) - own).days) <= 1:
