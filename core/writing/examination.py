@@ -13,8 +13,13 @@ from typing import Any, NamedTuple
 from ...prompts import fenced_knowledge
 from ..concurrency import in_pieces
 from ..errors import ToolsMissing
-from ..evidence.checking.calculations import Calculated, Premise, results_as_premises
-from ..evidence.checking.proof import OtherPremises, ProofPassage, doubt_without_judge, not_stated
+from ..evidence.checking.proof import (
+    OtherPremises,
+    ProofPassage,
+    doubt_without_judge,
+    gives_results,
+    not_stated,
+)
 from ..evidence.checking.source_text import words_and_figures
 from ..evidence.checking.units import ReportUnit, report_units
 from ..evidence.checking.verification import Verifier
@@ -807,7 +812,7 @@ class Examination:
         These are the user's request, the supported statements, and facts about the sources.
         """
         stated = [self._evidence.reading]
-        results = list[Premise]()
+        calculations = list[Calculation]()
         for unit in units:
             judgement = self._judged.get(key_of(unit))
             is_supported = self._is_settled(unit)
@@ -816,11 +821,10 @@ class Examination:
                 continue
             if judgement is not None:
                 is_supported = judgement.verdict == "supported"
-                for calculation in judgement.calculations:
-                    results += results_as_premises(calculation)
+                calculations += judgement.calculations
             if is_supported:
                 stated.append(unit.text)
-        distinct = tuple(dict.fromkeys(results))
+        distinct = tuple(dict.fromkeys(calculations))
         return OtherPremises(self._evidence.request, " ".join(stated), distinct)
 
     def _check(self, unit: ReportUnit) -> ClaimCheck | None:
@@ -854,7 +858,8 @@ class Examination:
         needs_source = unit.is_cited or unit.states_figures
         if unit.kind in _TITLE_KINDS or not needs_source:
             return None
-        if not unit.is_cited and self._gives_results(unit):
+        cited = self._evidence.cited_calculations(unit)
+        if not unit.is_cited and gives_results(unit, cited):
             return None
         check = self._verifier.check(unit)
         check = check.model_copy(update={"repair": self._repairs.get(unit.text)})
@@ -866,12 +871,6 @@ class Examination:
             verdict: ClaimVerdict = "unsupported" if is_nowhere else "unchecked"
             check = check.model_copy(update={"verdict": verdict})
         return check
-
-    def _gives_results(self, unit: ReportUnit) -> bool:
-        """Whether all figures of a unit are results of calculations that it cites."""
-        cited = self._evidence.cited_calculations(unit)
-        results = Calculated().with_records(cited, unit.calculations)
-        return bool(cited) and all(map(results.leads_to, numbers_in(unit.text)))
 
     def _passages(self, unit: ReportUnit, judgement: UnitJudgement) -> list[CitedPassage]:
         """Return a passage of each source that a unit cites.

@@ -8,7 +8,6 @@ Public modules:
 - `proof`: verifies a model's judgement by the words that it quotes and the premises of its figures.
 - `attribution`: finds which of several sources states what, for statements that name none or a
   wrong one.
-- `calculations`: calculates again with which lines a model derives a figure.
 - `calculator`: calculates what models hand in, and keeps it as records that texts cite.
 
 Start with `units`; the model's judging is in `core/writing/_judging.py`.

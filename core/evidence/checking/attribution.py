@@ -12,7 +12,7 @@ from ..citations.markers import marker_numbers, replace_markers
 from ..text.language import is_written_in, language_of_question, language_of_text
 from ..text.numbers import Number, numbers_in, plain_figures
 from ..text.words import names, sought_words, stems
-from .calculations import follows, premises_in
+from ._calculations import follows, premises_in
 from .proof import Grounds, Known, doubt_about, prove, stands_in
 from .source_text import words_and_figures
 from .units import ReportUnit, report_units

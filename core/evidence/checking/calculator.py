@@ -23,7 +23,7 @@ from ._arithmetic import (
     unit_names,
     unit_words,
 )
-from .calculations import follows, is_constant, may_have_unit
+from ._calculations import follows, is_constant, may_have_unit
 from .proof import Known
 from .source_text import SourceText
 
