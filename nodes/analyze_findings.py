@@ -9,10 +9,9 @@ from ..core.evidence.citations.citing import by_number, cited_numbers, number_fi
 from ..core.evidence.citations.markers import with_calculations
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.records.research import Ending, Finding
-from ..core.writing.calculating import filled_in
+from ..core.writing.calculating import Analysis, filled_in
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
-from ._analysis import Analysis
 from .turn import NodeRuntime, begin_turn
 
 _HEAD = "Analysis, which rests on the findings and is no source of its own:"

@@ -27,9 +27,8 @@ from ..core.evidence.citations.rendering import clean_for_draft
 from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.text.sentences import sentences_of
 from ..core.models.resolve import is_extractive
-from ..core.records.calculations import Calculation, by_calculation_number
 from ..core.records.report import Draft, Grade, Remark, Report, word_count
-from ..core.records.research import Finding
+from ..core.records.research import Calculation, Finding, by_calculation_number
 from ..core.records.sources import Source
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
 from ..core.writing.calculating import CalculatingForm, with_new_results

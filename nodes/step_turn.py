@@ -34,7 +34,6 @@ from ..core.evidence.text.sentences import LINE_MARK
 from ..core.models.request import Request
 from ..core.models.resolve import is_small
 from ..core.records import tool_names
-from ..core.records.calculations import Calculation
 from ..core.records.plan import (
     PLAN_TIME_OVER,
     Fact,
@@ -46,7 +45,7 @@ from ..core.records.plan import (
     StepTask,
     Suggestion,
 )
-from ..core.records.research import Finding
+from ..core.records.research import Calculation, Finding
 from ..core.records.sources import Source, short_hash
 from ..core.settings.context import Context
 from ..core.writing.basis import source_texts

@@ -34,8 +34,8 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.words import tokens
 from ..models.resolve import profile_of
-from ..records.calculations import Calculation, by_calculation_number
 from ..records.report import DecidedBy, JudgeGrade
+from ..records.research import Calculation, by_calculation_number
 from ..records.sources import Extent, Source
 from .forms import Filler, Form
 

@@ -18,8 +18,8 @@ from ..errors import log_failure
 from ..evidence.checking.proof import Grounds, OtherPremises, stands_in
 from ..evidence.checking.units import ReportUnit
 from ..evidence.citations.markers import without_markers
-from ..records.calculations import Calculation
 from ..records.report import JudgeGrade
+from ..records.research import Calculation
 from ..records.sources import Record, short_hash
 from ._judging import Evidence, StatedVerdict, UnitJudgement, UnitKey, UnitOutcome, key_of
 

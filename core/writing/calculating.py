@@ -19,7 +19,7 @@ from ..evidence.citations.citing import Edit, with_edits
 from ..evidence.citations.markers import scan
 from ..evidence.text.numbers import numbers_in
 from ..records import tool_names
-from ..records.calculations import Calculation
+from ..records.research import Calculation
 from .forms import Form
 
 CALCULATION_LINES = (
@@ -49,6 +49,27 @@ class CalculatingForm(Form):
         description="Only if a figure is needed that nobody has calculated: what to calculate; you "
         f"are then asked again, with the results. {CALCULATION_LINES}",
     )
+
+
+class Analysis(CalculatingForm):
+    """What follows from what is known, and on which number a decision turns."""
+
+    statements: list[str]
+    """The conclusions, one sentence each; no new facts."""
+    turning_point: str = ""
+    """If the request decides or compares: the quantity on which the answer turns, its range in the findings, and the value at which the answer flips, in one sentence."""  # noqa: E501
+    from_reader: str = ""
+    """Which figures of the reader's own would sharpen the answer, in one sentence; empty if none would."""  # noqa: E501
+
+    @property
+    def conclusions(self) -> list[str]:
+        """The conclusions, a line each: its statements, then what the answer turns on."""
+        conclusions = list[str]()
+        for sentence in (*self.statements, self.turning_point, self.from_reader):
+            words = " ".join(sentence.split())
+            if words:
+                conclusions.append(words)
+        return conclusions
 
 
 Filled = TypeVar("Filled", bound=CalculatingForm, covariant=True)

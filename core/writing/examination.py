@@ -37,7 +37,6 @@ from ..evidence.text.numbers import numbers_in
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import WORDS, stems, tokens
 from ..models.resolve import is_extractive, profile_of
-from ..records.calculations import Calculation
 from ..records.report import (
     CitedPassage,
     CitingText,
@@ -50,6 +49,7 @@ from ..records.report import (
     SupportVerdict,
     UnitVerdict,
 )
+from ..records.research import Calculation
 from ..records.sources import Source
 from ._judging import (
     SECOND_LOOK,

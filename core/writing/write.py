@@ -31,8 +31,8 @@ from ..evidence.text.similarity import without_loop
 from ..models.ask import Reply, Withheld, ask_model, without_thoughts
 from ..models.request import Request
 from ..models.resolve import is_small, without_model
-from ..records.calculations import Calculation
 from ..records.report import word_count
+from ..records.research import Calculation
 from ..settings.context import Context, Role
 from ..store.pages import Pages
 from ._continuation import Continuation, join_continuation

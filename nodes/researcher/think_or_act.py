@@ -17,8 +17,7 @@ from ...core.evidence.checking.calculator import Calculator
 from ...core.evidence.checking.proof import Known
 from ...core.models.ask import Reply, ask_model
 from ...core.records import tool_names
-from ...core.records.calculations import Calculation
-from ...core.records.research import Action, Ending, ToolRequest, total
+from ...core.records.research import Action, Calculation, Ending, ToolRequest, total
 from ...core.settings.context import Context
 from ...core.writing.calculating import calculated, has_calculations
 from ...prompts import render_prompt

@@ -16,9 +16,8 @@ from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import cited_calculations, with_calculations
 from deep_research.core.evidence.citations.rendering import read_body, write_document
 from deep_research.core.evidence.text.numbers import numbers_in
-from deep_research.core.records.calculations import Calculation
 from deep_research.core.records.report import Report
-from deep_research.core.records.research import Finding
+from deep_research.core.records.research import Calculation, Finding
 from deep_research.core.writing.calculating import with_new_results
 
 PRICE = "A heat pump costs 12,000 € today."

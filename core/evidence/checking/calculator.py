@@ -8,8 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from ...records.calculations import Calculation, CalculationInput, by_calculation_number
-from ...records.research import Finding
+from ...records.research import Calculation, CalculationInput, Finding, by_calculation_number
 from ..citations.markers import with_calculations
 from ..text.numbers import Number, numbers_in
 from ..text.sentences import LINE_MARK

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from ...records.calculations import Calculation
+from ...records.research import Calculation
 from ..text.numbers import (
     Number,
     fractions_in,

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
 
-from ...records.calculations import Calculation
 from ...records.report import ClaimCheck, Report
+from ...records.research import Calculation
 from ...records.sources import Dispute, Source, in_one_line, safe_link
 from ..text.words import UNSPACED
 from ._draft import clean_draft
