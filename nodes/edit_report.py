@@ -16,14 +16,14 @@ from ..core.dialogue.transcripts import estimated_tokens
 from ..core.errors import ModelFailed, log_failure
 from ..core.evidence.checking.calculator import with_basis
 from ..core.evidence.citations.citing import by_number, known_citations
-from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.markers import (
     cited_calculations,
+    note_marks,
     replace_markers,
     with_calculations,
 )
-from ..core.evidence.citations.rendering import clean_for_draft
+from ..core.evidence.citations.rendering import clean_for_draft, joined_footnotes
 from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.text.sentences import sentences_of
 from ..core.models.resolve import is_extractive

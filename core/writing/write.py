@@ -24,10 +24,9 @@ from ..evidence.checking.attribution import ShownSources
 from ..evidence.checking.calculator import Calculator
 from ..evidence.checking.proof import Known
 from ..evidence.citations.citing import by_number, cited_numbers
-from ..evidence.citations.footnotes import source_footnotes
-from ..evidence.citations.markers import cited_calculations, plain_prose, unwrapped
+from ..evidence.citations.markers import cited_calculations, plain_prose
+from ..evidence.citations.rendering import clean_prose
 from ..evidence.text.sentences import cited_sentences
-from ..evidence.text.similarity import without_loop
 from ..models.ask import Reply, Withheld, ask_model, without_thoughts
 from ..models.request import Request
 from ..models.resolve import is_small, without_model
@@ -174,7 +173,7 @@ class TextWriter:
         # A thought without an opening tag is recognised only at its end, when its words were
         # already streamed.
         text = without_thoughts(self._events.raw)
-        text = without_loop(plain_prose(source_footnotes(unwrapped(text), known), known))
+        text = clean_prose(text, known)
         if not known or cited_numbers(text, known) or cited_calculations(text):
             return text
         if not self._is_quick and not self._basis.has_findings(self.refused):
