@@ -31,7 +31,7 @@ from ..core.records.report import Draft, Grade, Remark, Report, word_count
 from ..core.records.research import Calculation, Finding, by_calculation_number
 from ..core.records.sources import Source
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
-from ..core.writing.calculating import CalculatingForm, with_new_results
+from ..core.writing.calculating import CalculatingForm
 from ..core.writing.language import Language
 from ..core.writing.versions import ThreadVersions
 from ..prompts import fence, fenced_knowledge
@@ -215,9 +215,7 @@ class _Editor:
         lines = await asyncio.to_thread(calculator.calculate, as_lines(form.calculations))
         before = self._calculations_before
         self.calculations = calculator.changed
-        text = await asyncio.to_thread(
-            with_new_results, self.draft.text, before, calculator.changed
-        )
+        text = await asyncio.to_thread(calculator.with_new_results, self.draft.text, before)
         self._turn.apply(calculations={**before, **calculator.changed})
         self.draft = self.draft.model_copy(
             update={"text": text, "streamed": text, "calculations": self._cited(text)}

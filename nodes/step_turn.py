@@ -22,10 +22,10 @@ from ..core.events.blocks import StepPackets
 from ..core.events.call import SilentEvents
 from ..core.events.log import Emitter
 from ..core.events.packets import Placement
-from ..core.evidence.checking.attribution import ShownSources
 from ..core.evidence.checking.calculator import Calculator, answer_on
 from ..core.evidence.checking.proof import Known
 from ..core.evidence.checking.source_text import SourceText
+from ..core.evidence.checking.verification import ShownSources
 from ..core.evidence.citations.citing import cited_numbers
 from ..core.evidence.citations.markers import with_calculations, without_markers
 from ..core.evidence.memory.learned import facts_of, fitting_learnings, is_confident

@@ -20,9 +20,9 @@ from ..dialogue.plan_text import PlanText
 from ..dialogue.transcripts import Finish, Transcript
 from ..errors import DeepResearchError, log_failure
 from ..events.call import CallEvents, ProseEvents, SilentEvents
-from ..evidence.checking.attribution import ShownSources
 from ..evidence.checking.calculator import Calculator
 from ..evidence.checking.proof import Known
+from ..evidence.checking.verification import ShownSources
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import cited_calculations, plain_prose
 from ..evidence.citations.rendering import clean_prose

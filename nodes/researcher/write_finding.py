@@ -19,8 +19,8 @@ from ...core.events.packets import (
     Packet,
     Placement,
 )
-from ...core.evidence.checking.attribution import ShownSources
 from ...core.evidence.checking.units import report_units
+from ...core.evidence.checking.verification import ShownSources
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.rendering import clean_prose
 from ...core.models.ask import Reply, Withheld
