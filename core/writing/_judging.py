@@ -343,7 +343,9 @@ class Evidence:
         numbers = [calculation.number for calculation in calculations]
         keys = set[str]()
         for calculation in with_basis(numbers, self._calculations):
-            keys.update(used.source for used in calculation.inputs if used.source)
+            for used in calculation.inputs:
+                if used.source:
+                    keys.add(used.source)
         return keys
 
     def shown_calculations(self, units: Iterable[ReportUnit]) -> list[dict[str, Any]]:

@@ -467,8 +467,12 @@ class Examination:
         is_proved = False
         while not is_proved:
             taken = unchanged.judgements(changed)
-            self._judged = {key: judgement.unproved for key, judgement in taken.items()}
-            self._asked_twice = {key for key in taken if taken[key].was_asked_twice}
+            self._judged = {}
+            self._asked_twice = set()
+            for key, judgement in taken.items():
+                self._judged[key] = judgement.unproved
+                if judgement.was_asked_twice:
+                    self._asked_twice.add(key)
             # Twice, as when they were judged: then all that are proved are premises.
             await self._prove(units)
             await self._prove(units)
@@ -496,8 +500,10 @@ class Examination:
                 # A row's label also cites for its cells, and a calculation for its other inputs.
                 continue
             deciding = set(judgement.sources).intersection(unit.sources)
-            others = [key for key in unit.sources if key not in deciding]
-            surplus = [key for key in others if not self._shares_words(unit, key)]
+            surplus = list[str]()
+            for key in unit.sources:
+                if key not in deciding and not self._shares_words(unit, key):
+                    surplus.append(key)
             if not deciding or not surplus:
                 continue
             kept = tuple(key for key in unit.sources if key not in surplus)
@@ -930,9 +936,13 @@ class Examination:
         known = set(map(key_of, before))
         corrected = _with_rewrites(rewrites, self._text)
         after = await asyncio.to_thread(report_units, corrected, self._sources)
-        # A cell with another head or label makes another statement.
-        to_judge = [unit for unit in after if key_of(unit) not in known]
-        befores = {key_of(unit): unit.before for unit in after}
+        to_judge = list[ReportUnit]()
+        befores = dict[UnitKey, str]()
+        for unit in after:
+            befores[key_of(unit)] = unit.before
+            if key_of(unit) not in known:
+                # A cell with another head or label makes another statement.
+                to_judge.append(unit)
         for _, units in pairs:
             for unit in units:
                 to_judge.append(unit._replace(before=befores.get(key_of(unit), unit.before)))
@@ -1150,9 +1160,11 @@ def _independent(faults: Sequence[Fault]) -> list[Fault]:
 def _said_instead(unit: ReportUnit, judgement: UnitJudgement) -> str:
     """Return what sources say instead of a unit that they contradict: the figure of the same kind
     that it does not have, if there is one, or else their words."""
-    own = numbers_in(unit.text)
-    values = {number.value for number in own}
-    kinds = {(number.measure, number.is_year) for number in own}
+    values = set[float]()
+    kinds = set[tuple[str, bool]]()
+    for number in numbers_in(unit.text):
+        values.add(number.value)
+        kinds.add((number.measure, number.is_year))
     for words in (judgement.right, judgement.words):
         alike = set[str]()
         others = set[str]()
