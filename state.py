@@ -15,7 +15,6 @@ from langgraph.types import Overwrite
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from .core.records.calculations import Calculation
 from .core.records.langgraph_private import merge_messages
 from .core.records.plan import (
     Iteration,
@@ -30,6 +29,7 @@ from .core.records.report import Brief, Draft, Report, Version
 from .core.records.research import (
     NO_RUN,
     Action,
+    Calculation,
     Ending,
     Finding,
     Plan,

@@ -9,10 +9,9 @@ from ..core.evidence.citations.citing import by_number, cited_numbers, number_fi
 from ..core.evidence.citations.markers import with_calculations
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.records.research import Ending, Finding
-from ..core.writing.calculating import filled_in
+from ..core.writing.calculating import Analysis, filled_in
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
-from ._analysis import Analysis
 from .turn import NodeRuntime, begin_turn
 
 _HEAD = "Analysis, which rests on the findings and is no source of its own:"
@@ -21,7 +20,7 @@ _HEAD = "Analysis, which rests on the findings and is no source of its own:"
 _MISSING = "Not known yet, and worth a task:"
 
 
-class RecordAnalysis(Analysis):
+class RecordConclusions(Analysis):
     """Hand in what follows from the findings, with the numbers of the sources and calculations that it is based on, such as [3] or [calc 2]."""  # noqa: E501
 
     missing: list[str] = Field(default_factory=list)
@@ -40,9 +39,9 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     turn.emit(ResearcherPackets(turn.placement).start(task))
     findings = fence(_shown_findings(state, turn.context.limits.memory_tokens))
 
-    async def ask(*, results: str) -> RecordAnalysis | None:
+    async def ask(*, results: str) -> RecordConclusions | None:
         return await turn.filler.ask_if_possible(
-            RecordAnalysis,
+            RecordConclusions,
             "orchestrator",
             "analyze",
             [],
@@ -94,7 +93,7 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     return {**turn.update(), "findings": {call_id: finding}, "calculations": calculations}
 
 
-def _missing(form: RecordAnalysis | None) -> str:
+def _missing(form: RecordConclusions | None) -> str:
     """Return what an analysis names as missing, for the orchestrator; empty if it names nothing."""
     missing = [" ".join(task.split()) for task in form.missing] if form else []
     lines = [f"- {task}" for task in missing if task]

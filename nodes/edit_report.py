@@ -16,23 +16,22 @@ from ..core.dialogue.transcripts import estimated_tokens
 from ..core.errors import ModelFailed, log_failure
 from ..core.evidence.checking.calculator import with_basis
 from ..core.evidence.citations.citing import by_number, known_citations
-from ..core.evidence.citations.footnotes import joined_footnotes, note_marks
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.markers import (
     cited_calculations,
+    note_marks,
     replace_markers,
     with_calculations,
 )
-from ..core.evidence.citations.rendering import clean_for_draft
+from ..core.evidence.citations.rendering import clean_for_draft, joined_footnotes
 from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.text.sentences import sentences_of
 from ..core.models.resolve import is_extractive
-from ..core.records.calculations import Calculation, by_calculation_number
 from ..core.records.report import Draft, Grade, Remark, Report, word_count
-from ..core.records.research import Finding
+from ..core.records.research import Calculation, Finding, by_calculation_number
 from ..core.records.sources import Source
 from ..core.writing.blocks import ReportBlock, Table, report_blocks
-from ..core.writing.calculating import CalculatingForm, with_new_results
+from ..core.writing.calculating import CalculatingForm
 from ..core.writing.language import Language
 from ..core.writing.versions import ThreadVersions
 from ..prompts import fence, fenced_knowledge
@@ -216,9 +215,7 @@ class _Editor:
         lines = await asyncio.to_thread(calculator.calculate, as_lines(form.calculations))
         before = self._calculations_before
         self.calculations = calculator.changed
-        text = await asyncio.to_thread(
-            with_new_results, self.draft.text, before, calculator.changed
-        )
+        text = await asyncio.to_thread(calculator.with_new_results, self.draft.text, before)
         self._turn.apply(calculations={**before, **calculator.changed})
         self.draft = self.draft.model_copy(
             update={"text": text, "streamed": text, "calculations": self._cited(text)}

@@ -22,10 +22,10 @@ from ..core.events.blocks import StepPackets
 from ..core.events.call import SilentEvents
 from ..core.events.log import Emitter
 from ..core.events.packets import Placement
-from ..core.evidence.checking.attribution import ShownSources
 from ..core.evidence.checking.calculator import Calculator, answer_on
 from ..core.evidence.checking.proof import Known
 from ..core.evidence.checking.source_text import SourceText
+from ..core.evidence.checking.verification import ShownSources
 from ..core.evidence.citations.citing import cited_numbers
 from ..core.evidence.citations.markers import with_calculations, without_markers
 from ..core.evidence.memory.learned import facts_of, fitting_learnings, is_confident
@@ -34,7 +34,6 @@ from ..core.evidence.text.sentences import LINE_MARK
 from ..core.models.request import Request
 from ..core.models.resolve import is_small
 from ..core.records import tool_names
-from ..core.records.calculations import Calculation
 from ..core.records.plan import (
     PLAN_TIME_OVER,
     Fact,
@@ -46,7 +45,7 @@ from ..core.records.plan import (
     StepTask,
     Suggestion,
 )
-from ..core.records.research import Finding
+from ..core.records.research import Calculation, Finding
 from ..core.records.sources import Source, short_hash
 from ..core.settings.context import Context
 from ..core.writing.basis import source_texts

@@ -12,11 +12,10 @@ from typing import NamedTuple, TypeAlias
 import lxml.html
 from lxml.html import builder
 
-from ...core.evidence.citations.footnotes import NoteMark, note_marks
 from ...core.evidence.citations.labels import labels
-from ...core.evidence.citations.markers import Marker, scan
-from ...core.records.calculations import by_calculation_number
+from ...core.evidence.citations.markers import Marker, NoteMark, note_marks, scan
 from ...core.records.report import ClaimCheck, Report
+from ...core.records.research import by_calculation_number
 from ._chart import add_charts
 from ._formulas import formulas_in, set_formula
 from ._series import mark_numbers

@@ -18,8 +18,8 @@ from ...core.evidence.citations.rendering import (
     link_to,
     warning_above,
 )
-from ...core.records.calculations import Calculation
 from ...core.records.report import Report, UnitVerdict
+from ...core.records.research import Calculation
 from ..words import EvidenceShown
 from ._body import report_body
 from .finished import Finished, audit_figures, plain_words, quotes_of, readable

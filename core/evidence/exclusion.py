@@ -14,10 +14,9 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from ...state import ResearchState
 from ..errors import UserMistake
 from ..records import tool_names
-from ..records.calculations import Calculation, by_calculation_number
 from ..records.plan import Learning, Observation, StepOutcome
 from ..records.report import CitingText, Draft, FinishedReport, Report
-from ..records.research import Action, Finding, Scope
+from ..records.research import Action, Calculation, Finding, Scope, by_calculation_number
 from ..records.sources import Dispute, Source
 from .checking.calculator import with_basis
 from .checking.units import ReportUnit, report_units

@@ -5,9 +5,9 @@ value from a record's fields: an id, a hash, a date, a publisher's kind, the cit
 report. Nothing here interprets a text, or reads a setting or a file. Names of records and fields
 are part of the stored format.
 
-Public modules: `research` (the run, its tasks, tool calls, findings and spending), `plan` (steps,
-learnings and observations of the planned strategy), `report` (drafts, checked claims, the audit),
-`calculations` (formulas with their inputs and results), `sources` (sources, their contradictions,
-unread files), `tool_names` (how models call tools) and `langgraph_private` (the only module that
-imports private names of another package). Start with `research`.
+Public modules: `research` (the run, its tasks, tool calls, calculations, findings and spending),
+`plan` (steps, learnings and observations of the planned strategy), `report` (drafts, checked
+claims, the audit), `sources` (sources, their contradictions, unread files), `tool_names` (how
+models call tools) and `langgraph_private` (the only module that imports private names of another
+package). Start with `research`.
 """

@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic_core import to_json
 from typing_extensions import override
 
-from .calculations import Calculation
-from .research import Task
+from .research import Calculation, Task
 from .sources import Dispute, Record, Source, short_hash
 
 StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]

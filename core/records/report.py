@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from .calculations import Calculation
-from .research import Action, Run
+from .research import Action, Calculation, Run
 from .sources import Dispute, NotRead, Record, Source
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]

@@ -34,8 +34,8 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.words import tokens
 from ..models.resolve import profile_of
-from ..records.calculations import Calculation, by_calculation_number
 from ..records.report import DecidedBy, JudgeGrade
+from ..records.research import Calculation, by_calculation_number
 from ..records.sources import Extent, Source
 from .forms import Filler, Form
 
@@ -343,7 +343,9 @@ class Evidence:
         numbers = [calculation.number for calculation in calculations]
         keys = set[str]()
         for calculation in with_basis(numbers, self._calculations):
-            keys.update(used.source for used in calculation.inputs if used.source)
+            for used in calculation.inputs:
+                if used.source:
+                    keys.add(used.source)
         return keys
 
     def shown_calculations(self, units: Iterable[ReportUnit]) -> list[dict[str, Any]]:

@@ -15,12 +15,11 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from ..errors import log_failure
-from ..evidence.checking.calculations import premises_in, results_as_premises
-from ..evidence.checking.proof import Grounds, stands_in
+from ..evidence.checking.proof import Grounds, OtherPremises, stands_in
 from ..evidence.checking.units import ReportUnit
 from ..evidence.citations.markers import without_markers
-from ..records.calculations import Calculation
 from ..records.report import JudgeGrade
+from ..records.research import Calculation
 from ..records.sources import Record, short_hash
 from ._judging import Evidence, StatedVerdict, UnitJudgement, UnitKey, UnitOutcome, key_of
 
@@ -389,12 +388,9 @@ class _Trail:
         self._stating = defaultdict[float, set[int]](set)
         """Indexes of the units that state or calculate a number, by its value."""
         for index, unit in enumerate(self._units):
-            values = _values(unit.text)
             judgement = self._judged.get(key_of(unit))
-            if judgement:
-                for calculation in judgement.calculations:
-                    values.update(_results(calculation))
-            for value in values:
+            calculations = judgement.calculations if judgement else ()
+            for value in _values(unit.text, calculations):
                 self._stating[value].add(index)
 
     def basis(self, index: int, places: Sequence[ReportUnit]) -> _Basis | None:
@@ -451,9 +447,8 @@ class _Trail:
         quoted = [judgement.words]
         for passage in judgement.passages:
             quoted += [passage.above, passage.around]
-        given = _values(" ".join(quoted))
+        given = _values(" ".join(quoted), judgement.calculations)
         for calculation in judgement.calculations:
-            given.update(_results(calculation))
             given.update(_rounded(used.value) for used in calculation.inputs)
         indexes = set[int]()
         for value in _values(unit.text) - given:
@@ -491,14 +486,11 @@ class _Sections:
         return set(range(len(self.statements)))
 
 
-def _values(text: str) -> set[float]:
-    """Return the values of a text's numbers that calculations may use."""
-    return {_rounded(premise.value) for premise in premises_in(text, "report")}
-
-
-def _results(calculation: Calculation) -> set[float]:
-    """Return the result of a calculation, exact and as written."""
-    return {_rounded(premise.value) for premise in results_as_premises(calculation)}
+def _values(text: str, calculations: tuple[Calculation, ...] = ()) -> set[float]:
+    """Return the values of a text's numbers that calculations may use, and of the results of
+    calculations, exact and as written."""
+    premises = OtherPremises(report=text, calculations=calculations)
+    return set(map(_rounded, premises.values))
 
 
 def _rounded(value: float) -> float:

@@ -19,9 +19,8 @@ from ..evidence.memory.learned import facts_of
 from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import grouped
-from ..records.calculations import Calculation
 from ..records.plan import Fact, Learning
-from ..records.research import Finding
+from ..records.research import Calculation, Finding
 from ..records.sources import Dispute, Source
 from ..settings.context import Context
 from ..store.pages import Pages

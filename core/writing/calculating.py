@@ -4,7 +4,6 @@ hand in anything are they asked once more, with the results."""
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeVar
 
@@ -14,12 +13,9 @@ from pydantic import BaseModel, Field
 from ...prompts import fence
 from ...tools.tool import Lines, as_lines, tool_schema
 from ..dialogue.transcripts import Calls
-from ..evidence.checking.calculator import Calculator, gives
-from ..evidence.citations.citing import Edit, with_edits
-from ..evidence.citations.markers import scan
-from ..evidence.text.numbers import numbers_in
+from ..evidence.checking.calculator import Calculator
 from ..records import tool_names
-from ..records.calculations import Calculation
+from ..records.research import Calculation
 from .forms import Form
 
 CALCULATION_LINES = (
@@ -49,6 +45,27 @@ class CalculatingForm(Form):
         description="Only if a figure is needed that nobody has calculated: what to calculate; you "
         f"are then asked again, with the results. {CALCULATION_LINES}",
     )
+
+
+class Analysis(CalculatingForm):
+    """What follows from what is known, and on which number a decision turns."""
+
+    statements: list[str] = Field(default_factory=list)
+    """The conclusions, one sentence each; no new facts."""
+    turning_point: str = ""
+    """If the request decides or compares: the quantity on which the answer turns, its range in the findings, and the value at which the answer flips, in one sentence."""  # noqa: E501
+    from_reader: str = ""
+    """Which figures of the reader's own would sharpen the answer, in one sentence; empty if none would."""  # noqa: E501
+
+    @property
+    def conclusions(self) -> list[str]:
+        """The conclusions, a line each: its statements, then what the answer turns on."""
+        conclusions = list[str]()
+        for sentence in (*self.statements, self.turning_point, self.from_reader):
+            words = " ".join(sentence.split())
+            if words:
+                conclusions.append(words)
+        return conclusions
 
 
 Filled = TypeVar("Filled", bound=CalculatingForm, covariant=True)
@@ -82,8 +99,23 @@ async def filled_in(
     return again or first, calculating.changed
 
 
-def calculated(calls: Calls, calculator: Calculator) -> dict[str, list[str]]:
-    """Return the results of the calls of `calculate` in a message, by call id, a line each."""
+async def calculated(
+    calls: Calls, calculator: Callable[[], Awaitable[Calculator]]
+) -> tuple[dict[str, list[str]], Mapping[str, Calculation]]:
+    """Return the results of the calls of `calculate` in a message, by call id, a line each, and the
+    calculations that are new or have changed, by name.
+
+    `calculator` is made only if it is used.
+    """
+    if all(call.tool != tool_names.CALCULATE for call in calls.accepted):
+        return {}, {}
+    calculating = await calculator()
+    results = await asyncio.to_thread(_results, calls, calculating)
+    return results, calculating.changed
+
+
+def _results(calls: Calls, calculator: Calculator) -> dict[str, list[str]]:
+    """Return the results of the calls of `calculate` by call id, a line each."""
     results = dict[str, list[str]]()
     for call in calls.accepted:
         if call.tool != tool_names.CALCULATE:
@@ -108,63 +140,6 @@ def answered_calculations(
     it answers."""
     calls = Calls.read(message, {tool_names.CALCULATE}, before)
     answers = dict[str, str](calls.refused)
-    for call_id, lines in calculated(calls, calculator).items():
+    for call_id, lines in _results(calls, calculator).items():
         answers[call_id] = "\n".join(lines)
     return calls.answered(answers)
-
-
-def with_new_results(
-    text: str, before: Mapping[str, Calculation], changed: Mapping[str, Calculation]
-) -> str:
-    """Return a report in which figures follow the calculations that they cite.
-
-    A figure that is the old result, also rounded, and stands before the number of a changed
-    calculation becomes the new one, with as many decimals. `before` and `changed` are calculations
-    by name.
-    """
-    lines = list[str]()
-    for line in text.split("\n"):
-        edits = list[Edit]()
-        plain = ""
-        for part in scan(line):
-            if isinstance(part, str):
-                plain += part
-                continue
-            for number in part.calculations:
-                key = f"calc {number}"
-                if key in changed and key in before:
-                    edits += _followed(plain, before[key], changed[key])
-            # So that the number of a source is no figure.
-            plain += " " * len(part.raw)
-        lines.append(with_edits(line, dict.fromkeys(edits)))
-    return "\n".join(lines)
-
-
-def _followed(plain: str, old: Calculation, new: Calculation) -> list[Edit]:
-    """Return the edit that replaces the last figure of a line that is an old result; none if there
-    is none, or if it would need other words."""
-    cell_start = plain.rfind("|") + 1
-    for number in reversed(numbers_in(plain[cell_start:])):
-        if not number.digits or not gives(old, number):
-            continue
-        factor = 1 / number.scale
-        if number.measure == "%":
-            factor *= 100
-        if old.value * new.value <= 0:
-            return []
-        start = cell_start + plain[cell_start:].index(number.digits, number.start)
-        words = _like(number.digits, number.step / number.scale, abs(new.value) * factor)
-        return [Edit(start, start + len(number.digits), words)]
-    return []
-
-
-def _like(digits: str, step: float, value: float) -> str:
-    """Return a value with the decimals and separators of a figure; `step` is the place value of its
-    last digit."""
-    decimals = max(0, round(-math.log10(step)))
-    separators = [sign for sign in digits if not sign.isdigit()]
-    point = separators[-1] if decimals and separators else "."
-    groups = separators[: -1 if decimals else None]
-    whole, _, fraction = f"{value:,.{decimals}f}".partition(".")
-    whole = whole.replace(",", groups[0] if groups else "")
-    return f"{whole}{point}{fraction}" if fraction else whole

@@ -13,8 +13,13 @@ from typing import Any, NamedTuple
 from ...prompts import fenced_knowledge
 from ..concurrency import in_pieces
 from ..errors import ToolsMissing
-from ..evidence.checking.calculations import Calculated, Premise, results_as_premises
-from ..evidence.checking.proof import OtherPremises, ProofPassage, doubt_without_judge, not_stated
+from ..evidence.checking.proof import (
+    OtherPremises,
+    ProofPassage,
+    doubt_without_judge,
+    gives_results,
+    not_stated,
+)
 from ..evidence.checking.source_text import words_and_figures
 from ..evidence.checking.units import ReportUnit, report_units
 from ..evidence.checking.verification import Verifier
@@ -32,7 +37,6 @@ from ..evidence.text.numbers import numbers_in
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import WORDS, stems, tokens
 from ..models.resolve import is_extractive, profile_of
-from ..records.calculations import Calculation
 from ..records.report import (
     CitedPassage,
     CitingText,
@@ -45,6 +49,7 @@ from ..records.report import (
     SupportVerdict,
     UnitVerdict,
 )
+from ..records.research import Calculation
 from ..records.sources import Source
 from ._judging import (
     SECOND_LOOK,
@@ -462,8 +467,12 @@ class Examination:
         is_proved = False
         while not is_proved:
             taken = unchanged.judgements(changed)
-            self._judged = {key: judgement.unproved for key, judgement in taken.items()}
-            self._asked_twice = {key for key in taken if taken[key].was_asked_twice}
+            self._judged = {}
+            self._asked_twice = set()
+            for key, judgement in taken.items():
+                self._judged[key] = judgement.unproved
+                if judgement.was_asked_twice:
+                    self._asked_twice.add(key)
             # Twice, as when they were judged: then all that are proved are premises.
             await self._prove(units)
             await self._prove(units)
@@ -491,8 +500,10 @@ class Examination:
                 # A row's label also cites for its cells, and a calculation for its other inputs.
                 continue
             deciding = set(judgement.sources).intersection(unit.sources)
-            others = [key for key in unit.sources if key not in deciding]
-            surplus = [key for key in others if not self._shares_words(unit, key)]
+            surplus = list[str]()
+            for key in unit.sources:
+                if key not in deciding and not self._shares_words(unit, key):
+                    surplus.append(key)
             if not deciding or not surplus:
                 continue
             kept = tuple(key for key in unit.sources if key not in surplus)
@@ -807,7 +818,7 @@ class Examination:
         These are the user's request, the supported statements, and facts about the sources.
         """
         stated = [self._evidence.reading]
-        results = list[Premise]()
+        calculations = list[Calculation]()
         for unit in units:
             judgement = self._judged.get(key_of(unit))
             is_supported = self._is_settled(unit)
@@ -816,11 +827,10 @@ class Examination:
                 continue
             if judgement is not None:
                 is_supported = judgement.verdict == "supported"
-                for calculation in judgement.calculations:
-                    results += results_as_premises(calculation)
+                calculations += judgement.calculations
             if is_supported:
                 stated.append(unit.text)
-        distinct = tuple(dict.fromkeys(results))
+        distinct = tuple(dict.fromkeys(calculations))
         return OtherPremises(self._evidence.request, " ".join(stated), distinct)
 
     def _check(self, unit: ReportUnit) -> ClaimCheck | None:
@@ -854,7 +864,8 @@ class Examination:
         needs_source = unit.is_cited or unit.states_figures
         if unit.kind in _TITLE_KINDS or not needs_source:
             return None
-        if not unit.is_cited and self._gives_results(unit):
+        cited = self._evidence.cited_calculations(unit)
+        if not unit.is_cited and gives_results(unit, cited):
             return None
         check = self._verifier.check(unit)
         check = check.model_copy(update={"repair": self._repairs.get(unit.text)})
@@ -866,12 +877,6 @@ class Examination:
             verdict: ClaimVerdict = "unsupported" if is_nowhere else "unchecked"
             check = check.model_copy(update={"verdict": verdict})
         return check
-
-    def _gives_results(self, unit: ReportUnit) -> bool:
-        """Whether all figures of a unit are results of calculations that it cites."""
-        cited = self._evidence.cited_calculations(unit)
-        results = Calculated().with_records(cited, unit.calculations)
-        return bool(cited) and all(map(results.leads_to, numbers_in(unit.text)))
 
     def _passages(self, unit: ReportUnit, judgement: UnitJudgement) -> list[CitedPassage]:
         """Return a passage of each source that a unit cites.
@@ -931,9 +936,13 @@ class Examination:
         known = set(map(key_of, before))
         corrected = _with_rewrites(rewrites, self._text)
         after = await asyncio.to_thread(report_units, corrected, self._sources)
-        # A cell with another head or label makes another statement.
-        to_judge = [unit for unit in after if key_of(unit) not in known]
-        befores = {key_of(unit): unit.before for unit in after}
+        to_judge = list[ReportUnit]()
+        befores = dict[UnitKey, str]()
+        for unit in after:
+            befores[key_of(unit)] = unit.before
+            if key_of(unit) not in known:
+                # A cell with another head or label makes another statement.
+                to_judge.append(unit)
         for _, units in pairs:
             for unit in units:
                 to_judge.append(unit._replace(before=befores.get(key_of(unit), unit.before)))
@@ -1151,9 +1160,11 @@ def _independent(faults: Sequence[Fault]) -> list[Fault]:
 def _said_instead(unit: ReportUnit, judgement: UnitJudgement) -> str:
     """Return what sources say instead of a unit that they contradict: the figure of the same kind
     that it does not have, if there is one, or else their words."""
-    own = numbers_in(unit.text)
-    values = {number.value for number in own}
-    kinds = {(number.measure, number.is_year) for number in own}
+    values = set[float]()
+    kinds = set[tuple[str, bool]]()
+    for number in numbers_in(unit.text):
+        values.add(number.value)
+        kinds.add((number.measure, number.is_year))
     for words in (judgement.right, judgement.words):
         alike = set[str]()
         others = set[str]()

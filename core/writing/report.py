@@ -46,9 +46,8 @@ from ..evidence.citations.rendering import (
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import ThreadDisputes
 from ..evidence.text.similarity import reprints
-from ..records.calculations import Calculation, by_calculation_number
 from ..records.report import Audit, CitingText, ClaimCheck, Draft, Grade, Report
-from ..records.research import total
+from ..records.research import Calculation, by_calculation_number, total
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages

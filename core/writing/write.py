@@ -20,19 +20,18 @@ from ..dialogue.plan_text import PlanText
 from ..dialogue.transcripts import Finish, Transcript
 from ..errors import DeepResearchError, log_failure
 from ..events.call import CallEvents, ProseEvents, SilentEvents
-from ..evidence.checking.attribution import ShownSources
 from ..evidence.checking.calculator import Calculator
 from ..evidence.checking.proof import Known
+from ..evidence.checking.verification import ShownSources
 from ..evidence.citations.citing import by_number, cited_numbers
-from ..evidence.citations.footnotes import source_footnotes
-from ..evidence.citations.markers import cited_calculations, plain_prose, unwrapped
+from ..evidence.citations.markers import cited_calculations, plain_prose
+from ..evidence.citations.rendering import clean_prose
 from ..evidence.text.sentences import cited_sentences
-from ..evidence.text.similarity import without_loop
 from ..models.ask import Reply, Withheld, ask_model, without_thoughts
 from ..models.request import Request
 from ..models.resolve import is_small, without_model
-from ..records.calculations import Calculation
 from ..records.report import word_count
+from ..records.research import Calculation
 from ..settings.context import Context, Role
 from ..store.pages import Pages
 from ._continuation import Continuation, join_continuation
@@ -174,7 +173,7 @@ class TextWriter:
         # A thought without an opening tag is recognised only at its end, when its words were
         # already streamed.
         text = without_thoughts(self._events.raw)
-        text = without_loop(plain_prose(source_footnotes(unwrapped(text), known), known))
+        text = clean_prose(text, known)
         if not known or cited_numbers(text, known) or cited_calculations(text):
             return text
         if not self._is_quick and not self._basis.has_findings(self.refused):

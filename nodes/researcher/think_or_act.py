@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.tool import tool_call
@@ -17,10 +17,9 @@ from ...core.evidence.checking.calculator import Calculator
 from ...core.evidence.checking.proof import Known
 from ...core.models.ask import Reply, ask_model
 from ...core.records import tool_names
-from ...core.records.calculations import Calculation
 from ...core.records.research import Action, Ending, ToolRequest, total
 from ...core.settings.context import Context
-from ...core.writing.calculating import calculated, has_calculations
+from ...core.writing.calculating import calculated
 from ...prompts import render_prompt
 from ...state import BranchUpdate, ResearcherState
 from ...tools.offer import DOCUMENTS_CALL, ToolOffer
@@ -81,13 +80,10 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     calls = Calls.read(reply.message, tools, state.notes)
     results = dict[str, str]()
     actions = list[Action]()
-    calculations: Mapping[str, Calculation] = {}
-    if has_calculations(reply.message):
-        calculator = await _calculator(state, turn)
-        for call_id, lines in (await asyncio.to_thread(calculated, calls, calculator)).items():
-            results[call_id] = "\n".join(lines)
-            actions.append(Action(id=call_id, tool=tool_names.CALCULATE, inputs=tuple(lines)))
-        calculations = calculator.changed
+    by_call, calculations = await calculated(calls, partial(_calculator, state, turn))
+    for call_id, lines in by_call.items():
+        results[call_id] = "\n".join(lines)
+        actions.append(Action(id=call_id, tool=tool_names.CALCULATE, inputs=tuple(lines)))
     action = choose_action(calls, state, results)
     new = list[AnyMessage](reply.withheld)
     new += calls.answered(action.answers)

@@ -19,12 +19,10 @@ from ...core.events.packets import (
     Packet,
     Placement,
 )
-from ...core.evidence.checking.attribution import ShownSources
 from ...core.evidence.checking.units import report_units
+from ...core.evidence.checking.verification import ShownSources
 from ...core.evidence.citations.citing import cited_numbers
-from ...core.evidence.citations.footnotes import source_footnotes
-from ...core.evidence.citations.markers import plain_prose, unwrapped
-from ...core.evidence.text.similarity import without_loop
+from ...core.evidence.citations.rendering import clean_prose
 from ...core.models.ask import Reply, Withheld
 from ...core.models.request import Request
 from ...core.models.resolve import is_small, without_model
@@ -126,8 +124,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     request, reply, declared, disputed = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
     sources = {number: state.sources[state.numbered[number - 1]] for number in known}
-    text = source_footnotes(unwrapped(reply.message.text.strip()), sources)
-    text = without_loop(plain_prose(text, known))
+    text = clean_prose(reply.message.text.strip(), sources)
     was_cut = Finish.of(reply.message).was_cut_off
     fault = _CUT_OFF if was_cut else ""
     is_by_small_model = is_small("researcher", context)

@@ -12,9 +12,8 @@ from ...core.evidence.citations.markers import without_markers
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Learning
-from ...core.writing.calculating import filled_in
+from ...core.writing.calculating import Analysis, filled_in
 from ...state import BranchUpdate, StepState
-from .._analysis import Analysis
 from ..step_turn import Judged, StepTurn
 from ..turn import NodeRuntime
 

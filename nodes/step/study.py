@@ -10,8 +10,8 @@ from ...core.events.blocks import StepPackets
 from ...core.evidence.checking.proof import Known
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
-from ...core.records.calculations import Calculation
 from ...core.records.plan import Iteration, Learning, Verdict
+from ...core.records.research import Calculation
 from ...core.records.sources import Source
 from ...state import BranchUpdate, StepState
 from ...tools.results import known_in

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.checking.attribution import Attribution, ShownSources
 from deep_research.core.evidence.checking.proof import Known
 from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.evidence.checking.verification import Attribution, ShownSources
 
 HARBOUR = (
     "The harbour of Port Anlow is open all year. It was deepened twice, and it has a new quay for "

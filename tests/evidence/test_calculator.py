@@ -16,10 +16,8 @@ from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import cited_calculations, with_calculations
 from deep_research.core.evidence.citations.rendering import read_body, write_document
 from deep_research.core.evidence.text.numbers import numbers_in
-from deep_research.core.records.calculations import Calculation
 from deep_research.core.records.report import Report
-from deep_research.core.records.research import Finding
-from deep_research.core.writing.calculating import with_new_results
+from deep_research.core.records.research import Calculation, Finding
 
 PRICE = "A heat pump costs 12,000 € today."
 SAVING = "It saves 450 € a year, or 1.5 MWh."
@@ -194,7 +192,7 @@ def test_cited_figures_follow_their_calculation(before: str, after: str) -> None
     used.calculate([NET, PAYBACK])
     old = dict(used.changed)
     used.calculate(["[calc 1] = 12000 € [1] - 6000 € (request)"])
-    assert with_new_results(before, old, used.changed) == after
+    assert used.with_new_results(before, old) == after
 
 
 def test_calculations_of_a_round_get_their_numbers_in_the_order_of_the_tasks() -> None:

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from deep_research.core.evidence.citations.markers import marker_numbers
 from deep_research.core.evidence.exclusion import ExcludedSources
-from deep_research.core.records.calculations import Calculation, CalculationInput
 from deep_research.core.records.report import Report
-from deep_research.core.records.research import Finding
+from deep_research.core.records.research import Calculation, CalculationInput, Finding
 from deep_research.core.records.sources import Source
 from deep_research.state import ResearchState
 

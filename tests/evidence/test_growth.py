@@ -13,12 +13,17 @@ from kit.work import is_linear, steps_of
 from deep_research.core.evidence.checking.source_text import SourceText, unwrap
 from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.evidence.citations.citing import known_citations
-from deep_research.core.evidence.citations.footnotes import joined_footnotes, note_marks
 from deep_research.core.evidence.citations.foreign import read_foreign
 from deep_research.core.evidence.citations.labels import labels
-from deep_research.core.evidence.citations.markers import plain_prose, scan, settle_fences
+from deep_research.core.evidence.citations.markers import (
+    note_marks,
+    plain_prose,
+    scan,
+    settle_fences,
+)
 from deep_research.core.evidence.citations.rendering import (
     clean_for_draft,
+    joined_footnotes,
     plain_citations,
     plain_line,
     read_body,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.core.evidence.checking.calculations import results_as_premises
 from deep_research.core.evidence.checking.proof import Grounds, Known, OtherPremises, Proof, prove
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import ReportUnit, report_units
@@ -170,8 +169,8 @@ def test_what_a_statement_only_supposes_needs_no_source(
 )
 def test_results_of_another_statement_are_premises(statement: str, calculation: str) -> None:
     [earlier] = proof("It made 133 trips more [1].", "1,090 - 957 = 133").calculations
-    results = OtherPremises(results=tuple(results_as_premises(earlier)))
-    stated = OtherPremises(report="It made 133 trips more.", results=results.results)
+    results = OtherPremises(calculations=(earlier,))
+    stated = OtherPremises(report="It made 133 trips more.", calculations=(earlier,))
     lines = [calculation or "133 = 133"]
     words = "A van loads 1.5 t."
     assert proof(statement, *lines, words=words).doubt

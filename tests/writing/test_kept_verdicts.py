@@ -21,8 +21,8 @@ from deep_research.core.events.log import Emitter
 from deep_research.core.events.packets import Placement
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import report_units
-from deep_research.core.records.calculations import Calculation, CalculationInput
 from deep_research.core.records.report import CitingText
+from deep_research.core.records.research import Calculation, CalculationInput
 from deep_research.core.records.sources import text_hash
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits

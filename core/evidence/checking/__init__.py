@@ -4,11 +4,9 @@ Public modules:
 
 - `units`: splits a report into the units that are checked one by one.
 - `source_text`: the text of a source, prepared for comparison, and its windows of a few lines.
-- `verification`: finds the best passage of a source for each unit, and accepts quotes.
+- `verification`: finds the best passage of a source for each unit, and accepts quotes; finds which
+  of several sources states what, for statements that cite none or a wrong one.
 - `proof`: verifies a model's judgement by the words that it quotes and the premises of its figures.
-- `attribution`: finds which of several sources states what, for statements that name none or a
-  wrong one.
-- `calculations`: calculates again with which lines a model derives a figure.
 - `calculator`: calculates what models hand in, and keeps it as records that texts cite.
 
 Start with `units`; the model's judging is in `core/writing/_judging.py`.

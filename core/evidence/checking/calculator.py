@@ -8,9 +8,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from ...records.calculations import Calculation, CalculationInput, by_calculation_number
-from ...records.research import Finding
-from ..citations.markers import with_calculations
+from ...records.research import Calculation, CalculationInput, Finding, by_calculation_number
+from ..citations.citing import Edit, with_edits
+from ..citations.markers import scan, with_calculations
 from ..text.numbers import Number, numbers_in
 from ..text.sentences import LINE_MARK
 from ._arithmetic import (
@@ -25,7 +25,7 @@ from ._arithmetic import (
     unit_names,
     unit_words,
 )
-from .calculations import follows, is_constant, may_have_unit
+from ._calculations import follows, is_constant, may_have_unit
 from .proof import Known
 from .source_text import SourceText
 
@@ -90,6 +90,30 @@ class Calculator:
             except FormulaFault as fault:
                 answers.append(f"{plain}: not calculated, since {fault}")
         return answers
+
+    def with_new_results(self, text: str, before: Mapping[str, Calculation]) -> str:
+        """Return a report in which figures follow the calculations that they cite.
+
+        A figure that is the old result, also rounded, and stands before the number of a changed
+        calculation becomes the new one, with as many decimals. `before` are the calculations as
+        they were, by name.
+        """
+        lines = list[str]()
+        for line in text.split("\n"):
+            edits = list[Edit]()
+            plain = ""
+            for part in scan(line):
+                if isinstance(part, str):
+                    plain += part
+                    continue
+                for number in part.calculations:
+                    key = f"calc {number}"
+                    if key in self.changed and key in before:
+                        edits += _followed(plain, before[key], self.changed[key])
+                # So that the number of a source is no figure.
+                plain += " " * len(part.raw)
+            lines.append(with_edits(line, dict.fromkeys(edits)))
+        return "\n".join(lines)
 
     def _answers(self, line: str) -> list[str]:
         begins_with = _BEGINS_WITH.match(line)
@@ -518,3 +542,33 @@ def _has_digits(number: Number, text: str) -> bool:
     """Whether a text may state a number: it has its first digit, or a number in words."""
     first = f"{number.figure:.12g}"[0]
     return first in text or not number.digits
+
+
+def _followed(plain: str, old: Calculation, new: Calculation) -> list[Edit]:
+    """Return the edit that replaces the last figure of a line that is an old result; none if there
+    is none, or if it would need other words."""
+    cell_start = plain.rfind("|") + 1
+    for number in reversed(numbers_in(plain[cell_start:])):
+        if not number.digits or not gives(old, number):
+            continue
+        factor = 1 / number.scale
+        if number.measure == "%":
+            factor *= 100
+        if old.value * new.value <= 0:
+            return []
+        start = cell_start + plain[cell_start:].index(number.digits, number.start)
+        words = _like(number.digits, number.step / number.scale, abs(new.value) * factor)
+        return [Edit(start, start + len(number.digits), words)]
+    return []
+
+
+def _like(digits: str, step: float, value: float) -> str:
+    """Return a value with the decimals and separators of a figure; `step` is the place value of its
+    last digit."""
+    decimals = max(0, round(-math.log10(step)))
+    separators = [sign for sign in digits if not sign.isdigit()]
+    point = separators[-1] if decimals and separators else "."
+    groups = separators[: -1 if decimals else None]
+    whole, _, fraction = f"{value:,.{decimals}f}".partition(".")
+    whole = whole.replace(",", groups[0] if groups else "")
+    return f"{whole}{point}{fraction}" if fraction else whole

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from ...records.calculations import Calculation
+from ...records.research import Calculation
 from ..text.numbers import (
     Number,
     fractions_in,
@@ -16,8 +16,8 @@ from ..text.numbers import (
     plain_figures,
 )
 from ..text.words import QUOTED, dates_in, stems, tokens
+from ._calculations import Calculated, Premise, premises_in, recalculated, results_as_premises
 from ._quantities import is_about, is_same_quantity, months_in
-from .calculations import Calculated, Premise, premises_in, recalculated, results_as_premises
 from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
 from .units import ReportUnit
 
@@ -114,8 +114,21 @@ class OtherPremises(NamedTuple):
     """The user's own messages."""
     report: str = ""
     """The statements of the report that are proved themselves, and facts about the research."""
-    results: tuple[Premise, ...] = ()
-    """The results of calculations for other statements."""
+    calculations: tuple[Calculation, ...] = ()
+    """The calculations for other statements."""
+
+    @property
+    def inputs(self) -> list[Premise]:
+        """The numbers that calculations may use."""
+        inputs = [*premises_in(self.request, "request"), *premises_in(self.report, "report")]
+        for calculation in self.calculations:
+            inputs += results_as_premises(calculation)
+        return inputs
+
+    @property
+    def values(self) -> set[float]:
+        """The values of the numbers that calculations may use."""
+        return {premise.value for premise in self.inputs}
 
 
 _NO_OTHERS = OtherPremises()
@@ -174,9 +187,7 @@ def prove(
         around.append(passage.around)
         texts += known.texts
         inputs += premises_in(f"{words} {passage.around}", "source", passage.source)
-    inputs += premises_in(premises.request, "request")
-    inputs += premises_in(premises.report, "report")
-    inputs += premises.results
+    inputs += premises.inputs
     for calculation in calculations:
         inputs += results_as_premises(calculation)
     # A title may name the year; a table header may name the year of each column.
@@ -248,6 +259,12 @@ def _doubt_about_quotations(
     if not quoted.passages and not quoted.elsewhere and not results.calculations:
         return Doubt("quotation", "no words of a source were given for it")
     return _misquoted(unit, sources, premises)
+
+
+def gives_results(unit: ReportUnit, calculations: Sequence[Calculation]) -> bool:
+    """Whether all figures of a unit are results of calculations that it cites."""
+    results = Calculated().with_records(calculations, unit.calculations)
+    return bool(calculations) and all(map(results.leads_to, numbers_in(unit.text)))
 
 
 def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:

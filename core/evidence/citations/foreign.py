@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ..text.sentences import sentence_spans
 from ._file_names import FileNames
+from ._footnotes import Footnote, taken_out, with_footnotes
 from ._foreign_markers import (
     CITATION_TOKEN,
     HIDDEN,
@@ -39,7 +40,6 @@ from ._source_lists import (
 )
 from ._wiki_markup import WikiMarkup
 from .citing import Edit, with_edits
-from .footnotes import Footnote, taken_out, with_footnotes
 from .labels import all_labels
 from .markers import INERT, LINE_PARTS, Marker, code_lines, scan, unwrapped
 from .rendering import without_calculation_list

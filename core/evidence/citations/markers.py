@@ -1,5 +1,5 @@
-"""Citation markers (brackets around numbers) and code fences: their syntax, and a scanner for
-streamed Markdown."""
+"""Citation markers (brackets around numbers), marks of footnotes and code fences: their syntax, and
+a scanner for streamed Markdown."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ NOTE_REFERENCE = re.compile(
 """A reference to a footnote; its label is in one of the two groups."""
 BEFORE_NOTE = r"\\?\[\^[^\]\s^]{1,60}\]:\s+"
 """Pattern of the label before the text of a footnote."""
+_SETTLED_LABEL = re.compile(r"^\\\[\^(?P<label>[a-z]+)\]:(?= )", re.MULTILINE)
 _FENCE_OPENING = re.compile(BEFORE_BLOCK + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
 _MARKDOWN_FENCE = re.compile(r"(?:`{3,}|~{3,})(?:markdown|md)\s*", re.IGNORECASE)
 _FENCE_CLOSING = re.compile(r"[ \t>]*(`{3,}|~{3,})\s*")
@@ -581,3 +582,31 @@ def without_markers(text: str) -> str:
     markers = KnownMarkers(())
     parts = [*markers.feed(" ".join(text.split())), *markers.finish()]
     return "".join(part for part in parts if isinstance(part, str)).strip()
+
+
+def note_label(reference: re.Match[str]) -> str:
+    """Return the label of the footnote to which a match of `NOTE_REFERENCE` refers."""
+    return reference["label"] or reference["first"]
+
+
+class NoteMark(NamedTuple):
+    """A reference to a footnote in a settled text, or the label before the footnote's text."""
+
+    start: int
+    """Offset in the text, in characters."""
+    end: int
+    label: str
+    is_reference: bool
+
+
+def note_marks(text: str) -> list[NoteMark]:
+    """Return the marks of the footnotes that have both a reference and a text, in order."""
+    marks = list[NoteMark]()
+    for found in _SETTLED_LABEL.finditer(text):
+        marks.append(NoteMark(found.start(), found.end(), found["label"], is_reference=False))
+    defined = {mark.label for mark in marks}
+    for found in NOTE_REFERENCE.finditer(text):
+        if note_label(found) in defined:
+            marks.append(NoteMark(found.start(), found.end(), note_label(found), is_reference=True))
+    referenced = {mark.label for mark in marks if mark.is_reference}
+    return sorted(mark for mark in marks if mark.label in referenced)

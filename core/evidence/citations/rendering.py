@@ -11,15 +11,16 @@ from types import MappingProxyType
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
 
-from ...records.calculations import Calculation
 from ...records.report import ClaimCheck, Report
+from ...records.research import Calculation
 from ...records.sources import Dispute, Source, in_one_line, safe_link
+from ..text.similarity import without_loop
 from ..text.words import UNSPACED
 from ._draft import clean_draft
+from ._footnotes import Footnote, settle_footnotes, source_footnotes
 from .citing import Edit, bracketed, by_number, cited_numbers, known_citations, without_unknown
-from .footnotes import source_footnotes
 from .labels import Labels, all_labels
-from .markers import BEFORE_BLOCK, Marker, scan, settle_fences
+from .markers import BEFORE_BLOCK, Marker, plain_prose, scan, settle_fences, unwrapped
 from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at
 
 LONGEST_LINK_QUOTE = 60
@@ -567,3 +568,18 @@ def clean_for_draft(
     keys = {number: source.key for number, source in numbered.items()}
     text, cited = known_citations(settle_fences(sanitized(cleaned)), keys)
     return text, cited, removed
+
+
+def clean_prose(written: str, sources: Mapping[int, Source]) -> str:
+    """Return a model's prose with its citations of these sources (by number) as `[n]`.
+
+    Footnotes that name a source cite it; a code fence around the text and the repetitions of a loop
+    at its end are removed.
+    """
+    settled = source_footnotes(unwrapped(written), sources)
+    return without_loop(plain_prose(settled, sources))
+
+
+def joined_footnotes(text: str) -> str:
+    """Return a text that was put together from settled ones, with all footnotes at its end."""
+    return settle_footnotes(text, lambda _, words: Footnote(text=words))

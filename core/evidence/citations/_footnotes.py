@@ -11,12 +11,11 @@ from typing import NamedTuple
 from ...records.sources import Source
 from ..text.words import STOP_WORDS
 from .citing import name_of
-from .markers import LINE_PARTS, NOTE_REFERENCE, code_lines
+from .markers import LINE_PARTS, NOTE_REFERENCE, code_lines, note_label
 
 _DEFINITION = re.compile(
     r" {0,3}(?:(?:[-*+•]|\d{1,3}[.)]) +)?\\?\[\^(?P<label>[^\]\s^]{1,60})\]:[ \t]*(?P<text>\S.*)?"
 )
-_SETTLED_LABEL = re.compile(r"^\\\[\^(?P<label>[a-z]+)\]:(?= )", re.MULTILINE)
 _CONTINUED = re.compile(r"(?: {2,}+|\t)\s*+(?P<text>\S.*)")
 _BLOCK = re.compile(
     r"\s{0,3}(?:#{1,6}\s|[-*+>•]\s?|\d{1,9}[.)]\s|\||\\?\[|`{3}|~{3}|\*\*|<|(?:[-*_]\s?){3,}$)"
@@ -75,7 +74,7 @@ def with_footnotes(
         return "".join(parts)
 
     def for_reference(found: re.Match[str]) -> str:
-        label = _label(found)
+        label = note_label(found)
         if label not in settled:
             return found[0]
         footnote = settled[label]
@@ -113,7 +112,7 @@ def taken_out(text: str) -> tuple[list[str], dict[str, str]]:
     referenced = set[str]()
     for line, is_code in zip(lines, are_code, strict=True):
         if not is_code:
-            referenced.update(_label(found) for found in _references(line))
+            referenced.update(note_label(found) for found in _references(line))
     kept = list[str]()
     notes = dict[str, str]()
     label = ""
@@ -153,39 +152,11 @@ def _definition_at(lines: Sequence[str], index: int) -> re.Match[str] | None:
     return None if is_last or not _CONTINUED.fullmatch(lines[index + 1]) else found
 
 
-class NoteMark(NamedTuple):
-    """A reference to a footnote in a settled text, or the label before the footnote's text."""
-
-    start: int
-    """Offset in the text, in characters."""
-    end: int
-    label: str
-    is_reference: bool
-
-
-def note_marks(text: str) -> list[NoteMark]:
-    """Return the marks of the footnotes that have both a reference and a text, in order."""
-    marks = list[NoteMark]()
-    for found in _SETTLED_LABEL.finditer(text):
-        marks.append(NoteMark(found.start(), found.end(), found["label"], is_reference=False))
-    defined = {mark.label for mark in marks}
-    for found in NOTE_REFERENCE.finditer(text):
-        if _label(found) in defined:
-            marks.append(NoteMark(found.start(), found.end(), _label(found), is_reference=True))
-    referenced = {mark.label for mark in marks if mark.is_reference}
-    return sorted(mark for mark in marks if mark.label in referenced)
-
-
 def _references(line: str) -> Iterator[re.Match[str]]:
     """Yield the references to footnotes in a line, without those in code."""
     for part in LINE_PARTS.split(line):
         if not part.startswith("`"):
             yield from NOTE_REFERENCE.finditer(part)
-
-
-def _label(reference: re.Match[str]) -> str:
-    """Return the label of the footnote to which a reference belongs."""
-    return reference["label"] or reference["first"]
 
 
 def _names() -> Iterator[str]:
@@ -239,11 +210,6 @@ def source_footnotes(text: str, sources: Mapping[int, Source], taken: Container[
         return Footnote(citation, words if is_note else "")
 
     return settle_footnotes(text, read, taken)
-
-
-def joined_footnotes(text: str) -> str:
-    """Return a text that was put together from settled ones, with all footnotes at its end."""
-    return settle_footnotes(text, lambda _, words: Footnote(text=words))
 
 
 def _names_source(title: str, rest: str) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...records.calculations import Calculation, CalculationInput, InputOrigin
+from ...records.research import Calculation, CalculationInput, InputOrigin
 from ..text.numbers import (
     Number,
     fractions_in,
