@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from deep_research.app.server import users
 from deep_research.app.server._pace import Pace
 from deep_research.app.server.graphs import deep_research
 from deep_research.app.server.guard import Guard
@@ -30,9 +31,12 @@ def _operator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]
     (tmp_path / "light.md").write_text("The Skerry Light was lit in 1844.", "utf-8")
     monkeypatch.setenv("DEEP_RESEARCH_DOCS", str(tmp_path))
     monkeypatch.setenv("DEEP_RESEARCH_MODELS", "extractive")
-    server_settings._operator.cache_clear()
+    read_once = (server_settings._operator, users.server_settings, users.users, users.is_open)
+    for read in read_once:
+        read.cache_clear()
     yield
-    server_settings._operator.cache_clear()
+    for read in read_once:
+        read.cache_clear()
 
 
 @pytest.mark.fault("R28")
@@ -90,7 +94,6 @@ async def test_a_burst_of_one_user_is_answered_after_a_later_request_of_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DEEP_RESEARCH_SERVER_TOKENS", f"alice:{ALICE} bob:{BOB}")
-    server_settings._operator.cache_clear()
     answered = list[str]()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

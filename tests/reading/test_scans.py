@@ -164,7 +164,7 @@ def test_a_page_with_a_text_keeps_it_and_the_others_are_recognised(parser: Parse
         pdf_of("Page 3"),
     ):
         writer.append(PdfReader(io.BytesIO(data)))
-    fax = printed(TEXTS[1], height=HALF).point(lambda value: WHITE * (value > 128)).convert("1")
+    fax = printed(TEXTS[1], height=900).point(lambda value: WHITE * (value > 128)).convert("1")
     scan = PdfReader(io.BytesIO(pdf_of_scans([fax]))).pages[0]
     scan.cropbox = RectangleObject((0, 0, 595, 842))
     writer.pages[2].merge_transformed_page(scan, Transformation().scale(0.9, 0.9).translate(20, 20))
