@@ -18,7 +18,7 @@ from ..step_turn import Judged, StepTurn
 from ..turn import NodeRuntime
 
 
-class RecordAnalysis(Analysis, Judged):
+class StepAnalysis(Analysis, Judged):
     """Hand in your conclusions and your judgement of them."""
 
 
@@ -36,9 +36,9 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         activity("analyze", task.question, turn.placement, task.step.title),
     )
 
-    async def ask(*, results: str) -> RecordAnalysis | None:
+    async def ask(*, results: str) -> StepAnalysis | None:
         return await turn.filler.ask_if_possible(
-            RecordAnalysis,
+            StepAnalysis,
             "orchestrator",
             "analyze",
             [HumanMessage(task.text)],
