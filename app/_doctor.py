@@ -19,11 +19,7 @@ from ..core.events.packets import Placement
 from ..core.events.tracing import tracing_notices
 from ..core.library.library import Library
 from ..core.models.abilities import describe_model, try_tool_calls
-from ..core.models.resolve import (
-    RoleModels,
-    is_extractive,
-    profile_of,
-)
+from ..core.models.resolve import RoleModels, profile_of
 from ..core.settings.context import ROLES, Context, Role
 from ..core.settings.limits import Limits
 from ..core.settings.network import shown_proxy, usable_proxy
@@ -246,7 +242,7 @@ async def _try_out(context: Context) -> list[Diagnosis]:
     roles = {profile_of(role, context).name: role for role in reversed(ROLES)}
     found = list[Diagnosis]()
     for role in reversed(roles.values()):
-        if not is_extractive(role, context):
+        if not RoleModels(context).is_extractive(role):
             found.append(await _try_model(role, context))
     if not found:
         none = "No language model is configured: there is nothing to try."

@@ -22,7 +22,7 @@ from ..core.evidence.citations.rendering import (
     plain_line,
     without_marks,
 )
-from ..core.models.resolve import is_extractive
+from ..core.models.resolve import RoleModels
 from ..core.records.report import Report
 from ..core.records.sources import Source
 from ._endings import run_interruptibly
@@ -178,7 +178,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
     )
     now = check.readings
     comparison = await asyncio.to_thread(_Comparison, report, report_text, sources, before, now)
-    if not is_extractive("verifier", context):
+    if not RoleModels(context).is_extractive("verifier"):
         parts = await asyncio.to_thread(comparison.parts_to_judge)
         if parts:
             say(f"checking {counted(len(parts), 'sentence')} of the report again")

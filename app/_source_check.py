@@ -23,10 +23,7 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit
 from ..core.evidence.text.language import detect_language
 from ..core.library.library import Library
-from ..core.models.resolve import (
-    RoleModels,
-    fitted_settings,
-)
+from ..core.models.resolve import RoleModels
 from ..core.records import tool_names
 from ..core.records.report import Draft, Report
 from ..core.records.research import Run, Spent
@@ -231,7 +228,7 @@ class SourceCheck:
         self._run = run
         self._sources = sources
         self._asked = asked
-        self._context = fitted_settings(context)
+        self._context = RoleModels(context).fitted_settings()
         self._reading_cost = readings.spent
         self._events = SilentEvents(Emitter(lambda _: None), Placement(turn_index=0))
         self._filler = Filler(self._context, run, self._events, self._events.placement)

@@ -23,7 +23,7 @@ from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
 from ..core.evidence.citations.sanitizing import sanitized
 from ..core.library.library import Library
-from ..core.models.resolve import is_extractive
+from ..core.models.resolve import RoleModels
 from ..core.reading.documents.pool import Parser
 from ..core.reading.documents.records import Unreadable, readable_suffixes
 from ..core.records.report import Report, UnitVerdict
@@ -131,7 +131,7 @@ class ReportFile(NamedTuple):
         """
         asked = messages_of(request, context)
         await load_verifier(context, on_notice)
-        is_judged = not is_extractive("verifier", context)
+        is_judged = not RoleModels(context).is_extractive("verifier")
         if not is_judged:
             on_notice(
                 "Note: without a language model (--model), only numbers and quotations are looked "

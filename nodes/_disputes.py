@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, field_validator
 
 from ..core.evidence.citations.markers import without_markers
-from ..core.evidence.memory.observations import dispute_between
 from ..core.records.sources import UNRESOLVED, Dispute, DisputeSubject, Source, in_one_line
 from ..state import BranchState
 
@@ -87,7 +86,7 @@ def read_disputes(
             continue
         if claim and other and claim.casefold() != other.casefold():
             both = sources[first], sources[second]
-            dispute = dispute_between((claim, other), both, entry.about, entry.resolution)
+            dispute = Dispute.between((claim, other), both, entry.about, entry.resolution)
             disputes.append(dispute)
     return tuple(disputes)
 

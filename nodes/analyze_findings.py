@@ -20,7 +20,7 @@ _HEAD = "Analysis, which rests on the findings and is no source of its own:"
 _MISSING = "Not known yet, and worth a task:"
 
 
-class RecordConclusions(Analysis):
+class FindingsAnalysis(Analysis):
     """Hand in what follows from the findings, with the numbers of the sources and calculations that it is based on, such as [3] or [calc 2]."""  # noqa: E501
 
     missing: list[str] = Field(default_factory=list)
@@ -39,9 +39,9 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     turn.emit(ResearcherPackets(turn.placement).start(task))
     findings = fence(_shown_findings(state, turn.context.limits.memory_tokens))
 
-    async def ask(*, results: str) -> RecordConclusions | None:
+    async def ask(*, results: str) -> FindingsAnalysis | None:
         return await turn.filler.ask_if_possible(
-            RecordConclusions,
+            FindingsAnalysis,
             "orchestrator",
             "analyze",
             [],
@@ -93,7 +93,7 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     return {**turn.update(), "findings": {call_id: finding}, "calculations": calculations}
 
 
-def _missing(form: RecordConclusions | None) -> str:
+def _missing(form: FindingsAnalysis | None) -> str:
     """Return what an analysis names as missing, for the orchestrator; empty if it names nothing."""
     missing = [" ".join(task.split()) for task in form.missing] if form else []
     lines = [f"- {task}" for task in missing if task]

@@ -28,11 +28,7 @@ from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.text.language import detect_language
 from ..core.library.attachments import INCOMING, message_words, take_files
 from ..core.library.library import Library, LibraryStatus
-from ..core.models.resolve import (
-    RoleModels,
-    is_extractive,
-    settings_of,
-)
+from ..core.models.resolve import RoleModels, settings_of
 from ..core.reading.web_page import WebReader
 from ..core.records.report import Draft, Report
 from ..core.records.research import Entry, Run, Scope, Strategy
@@ -198,7 +194,7 @@ async def _start(
             # In the report's language, and without advice, since others may read the report.
             warning = is_extract
         notices.append(warning)
-    if codes and is_extractive("researcher", given):
+    if codes and RoleModels(given).is_extractive("researcher"):
         asked_in = await asyncio.to_thread(detect_language, question)
         if asked_in and asked_in not in codes:
             notices.append(_FOREIGN.format(language=_named(codes)))

@@ -15,10 +15,9 @@ from ..core.evidence.memory.learned import facts_of, fitting_learnings
 from ..core.evidence.memory.observations import (
     ResearchMemory,
     ThreadDisputes,
-    dispute_between,
-    observed_dispute,
 )
 from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
+from ..core.records.sources import Dispute
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
@@ -206,8 +205,8 @@ def _disputes(
         first, second = pair
         sources = state.sources[first.source], state.sources[second.source]
         claims = first.text, second.text
-        dispute = dispute_between(claims, sources, stated.about, stated.resolution)
-        disputes.append(observed_dispute(dispute, pair, state.progress.cycle, FINAL_CHECK))
+        dispute = Dispute.between(claims, sources, stated.about, stated.resolution)
+        disputes.append(Observation.of_dispute(dispute, pair, state.progress.cycle, FINAL_CHECK))
     return disputes
 
 

@@ -26,7 +26,7 @@ from ..core.evidence.citations.markers import (
 from ..core.evidence.citations.rendering import clean_for_draft, joined_footnotes
 from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.text.sentences import sentences_of
-from ..core.models.resolve import is_extractive
+from ..core.models.resolve import RoleModels
 from ..core.records.report import Draft, Grade, Remark, Report, word_count
 from ..core.records.research import Calculation, Finding, by_calculation_number
 from ..core.records.sources import Source
@@ -114,7 +114,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     if is_edit:
         editor.replaced = await replaced_topics(turn, stored, draft, ExcludedSources(excluded))
     # Excluding sources needs no model.
-    can_ask = not is_extractive("writer", turn.context)
+    can_ask = not RoleModels(turn.context).is_extractive("writer")
     if editor.replaced and editor.may_research and can_ask:
         topics = editor.replaced[: turn.context.limits.max_plan_steps]
         return editor.waiting(replacing_tasks(topics, stored, draft))
@@ -253,7 +253,7 @@ class _Editor:
             return
         if not self._state.own_findings:
             reason = self._state.run.stop_reason or turn.limit or _NOTHING_TO_SEARCH
-            if is_extractive("writer", turn.context):
+            if RoleModels(turn.context).is_extractive("writer"):
                 reason = _NO_MODEL
             self.notices.append(f"{_NOT_REPLACED}: {reason}.")
         for topic in self.replaced[turn.context.limits.max_plan_steps :]:

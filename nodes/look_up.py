@@ -8,7 +8,6 @@ from ..core.dialogue.conversation import Conversation, question_line
 from ..core.dialogue.transcripts import Transcript
 from ..core.events.blocks import ResearcherPackets, StepPackets
 from ..core.events.packets import Activity
-from ..core.evidence.memory.observations import gap_of
 from ..core.reading.addresses import addresses_in
 from ..core.records.plan import Learning, Observation, PlanStep
 from ..core.records.research import Ending, Finding
@@ -90,7 +89,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             learnings[learning.id] = learning
     memory = dict[str, Observation]()
     if not passages:
-        gap = gap_of(task.text, run.id, 0, task.id)
+        gap = Observation.of_gap(task.text, run.id, 0, task.id)
         memory[gap.key] = gap
     return {
         **turn.update(),

@@ -18,7 +18,7 @@ from ..core.dialogue.transcripts import (
 from ..core.events.blocks import PlanPackets
 from ..core.events.call import CallEvents
 from ..core.events.packets import Placement
-from ..core.evidence.memory.observations import ResearchMemory, gap_of
+from ..core.evidence.memory.observations import ResearchMemory
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
@@ -149,7 +149,7 @@ def _gaps_left(turn: Turn) -> dict[str, Observation]:
         return gaps
     progress = state.progress
     for rank, (call_id, task) in enumerate(progress.waiting[:MOST_GAPS]):
-        gap = gap_of(task, state.run.id, progress.cycle, call_id, rank)
+        gap = Observation.of_gap(task, state.run.id, progress.cycle, call_id, rank)
         gaps[gap.key] = gap
     return gaps
 

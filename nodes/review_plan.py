@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 
-from ..core.models.resolve import is_extractive, settings_of
+from ..core.models.resolve import RoleModels, settings_of
 from ..state import ResearchState, StateUpdate
 from ._answers import NO_COMMENT, end_run, pause_for_answer, request, reviewed
 from .turn import NodeRuntime
@@ -24,7 +24,7 @@ async def review_plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     plan, context = state.plan, settings_of(runtime)
     limits = context.limits
     asked: dict[str, Any] = {"type": "plan", "plan": plan.text, "steps": list(plan.steps)}
-    if is_extractive("planner", context):
+    if RoleModels(context).is_extractive("planner"):
         asked["note"] = _ONLY_LISTS
     if state.run.usual_cost:
         asked["estimate"] = state.run.usual_cost.model_dump()

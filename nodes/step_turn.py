@@ -29,10 +29,10 @@ from ..core.evidence.checking.verification import ShownSources
 from ..core.evidence.citations.citing import cited_numbers
 from ..core.evidence.citations.markers import with_calculations, without_markers
 from ..core.evidence.memory.learned import facts_of, fitting_learnings, is_confident
-from ..core.evidence.memory.observations import ResearchMemory, observed_dispute
+from ..core.evidence.memory.observations import ResearchMemory
 from ..core.evidence.text.sentences import LINE_MARK
 from ..core.models.request import Request
-from ..core.models.resolve import is_small
+from ..core.models.resolve import RoleModels
 from ..core.records import tool_names
 from ..core.records.plan import (
     PLAN_TIME_OVER,
@@ -263,7 +263,7 @@ class StepWork:
         if state.has_results:
             # The extractive model reads only the results of this round.
             results = results_in(notes[-1:])
-        if is_small("researcher", context):
+        if RoleModels(context).is_small("researcher"):
             if state.has_results:
                 listed = await self._list_facts(said, notes)
             # The extractive model chooses the queries and adds facts from other sources.
@@ -370,7 +370,7 @@ class StepWork:
             first = _learning(one_side.text, one_side.source, state)
             second = _learning(other_side.text, other_side.source, state)
             learned += (first, second)
-            observed = observed_dispute(
+            observed = Observation.of_dispute(
                 dispute, (first, second), task.cycle, task.step.id, state.iteration
             )
             memory[observed.key] = observed

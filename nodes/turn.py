@@ -28,7 +28,7 @@ from ..core.evidence.citations.rendering import plain_line
 from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.memory.learned import facts_of
 from ..core.models.request import Facts, Request
-from ..core.models.resolve import is_extractive, is_small, profile_of, settings_of
+from ..core.models.resolve import RoleModels, profile_of, settings_of
 from ..core.reading.policy import Policy
 from ..core.records import tool_names
 from ..core.records.plan import Learning, PlanStep, StepTask
@@ -181,7 +181,7 @@ class Turn(NodeTurn[CallEvents]):
 
     def is_capable(self, role: Role) -> bool:
         """Whether the role's model is able to judge: neither small nor extractive."""
-        return not (is_small(role, self.context) or is_extractive(role, self.context))
+        return RoleModels(self.context).is_capable(role)
 
     async def note_user(self) -> None:
         """Allow the user's words in queries, and the addresses among them to be opened."""

@@ -11,7 +11,7 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import title_line, without_marks
 from ..core.library.earlier import EarlierPages
-from ..core.models.resolve import RoleModels, is_extractive
+from ..core.models.resolve import RoleModels
 from ..core.records import tool_names
 from ..core.records.report import Draft
 from ..core.records.sources import Source, unopened
@@ -78,7 +78,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             notices += examination.notices
             text = examined.text
             cited = tuple(examined.keys.values())
-            if has_no_calls_left and not is_extractive("writer", context):
+            if has_no_calls_left and not RoleModels(context).is_extractive("writer"):
                 notices.append(await asyncio.to_thread(examination.looked_up))
     asked = list[str]()
     for action in state.own_actions:

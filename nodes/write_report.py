@@ -9,7 +9,7 @@ from ..core.dialogue.transcripts import mark_withheld
 from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import source_list
-from ..core.models.resolve import is_small, profile_of
+from ..core.models.resolve import RoleModels, profile_of
 from ..core.records.report import Draft
 from ..core.writing.report import ReportEvents, clean_report
 from ..core.writing.write import TextWriter
@@ -77,7 +77,7 @@ def _may_calculate(turn: Turn) -> bool:
     if turn.state.run.is_quick or not turn.is_capable("writer"):
         return False
     # The setting `small` may say that a model without such calls is none.
-    return not is_small("writer", turn.context.model_copy(update={"small": "auto"}))
+    return not RoleModels(turn.context.model_copy(update={"small": "auto"})).is_small("writer")
 
 
 async def _passages(turn: Turn) -> str:

@@ -15,7 +15,7 @@ from ..core.dialogue.conversation import QUERY_CHARACTERS
 from ..core.evidence.text.similarity import distinct, grouped, interleave
 from ..core.library.earlier import EarlierPages, ReadPage
 from ..core.library.library import Library
-from ..core.models.resolve import is_extractive, profile_of
+from ..core.models.resolve import RoleModels, profile_of
 from ..core.reading.web_page import WebReader
 from ..core.records import tool_names
 from ..core.records.sources import NotRead, Source, text_hash
@@ -289,7 +289,7 @@ def documents_to_read(library: Library, documents: int, context: Context) -> tup
     window = profile_of("researcher", context).window
     if not documents or not library.is_short(documents):
         return ()
-    if context.retrievers or is_extractive("researcher", context):
+    if context.retrievers or RoleModels(context).is_extractive("researcher"):
         return ()
     left = min(context.limits.whole_characters, window * _CHARACTERS_PER_TOKEN // _WINDOW_SHARE)
     addresses: list[str] = []

@@ -39,7 +39,7 @@ _DEEPEST = 30
 """Formulas that are nested more deeply stay as they are written."""
 
 
-class TexFormula(NamedTuple):
+class LatexFormula(NamedTuple):
     """A formula in a text."""
 
     start: int
@@ -50,7 +50,7 @@ class TexFormula(NamedTuple):
     """Whether it is displayed on its own line."""
 
 
-def formulas_in(text: str) -> Iterator[TexFormula]:
+def formulas_in(text: str) -> Iterator[LatexFormula]:
     """Find the formulas in Markdown; prices in dollars and code are none."""
     for match in _FORMULA.finditer(text):
         latex = match["block"] or match["inline"] or ""
@@ -59,7 +59,7 @@ def formulas_in(text: str) -> Iterator[TexFormula]:
         line_start = text.rfind("\n", 0, match.start()) + 1
         is_split = "|" in latex and text.startswith("|", line_start)
         if latex and not is_split and (is_block or _is_formula(latex)):
-            yield TexFormula(match.start(), match.end(), latex.strip(), is_block)
+            yield LatexFormula(match.start(), match.end(), latex.strip(), is_block)
 
 
 def _is_formula(latex: str) -> bool:
@@ -70,7 +70,7 @@ def _is_formula(latex: str) -> bool:
     return not is_prose and _MATHS.search(latex) is not None
 
 
-def set_formula(formula: TexFormula) -> lxml.html.HtmlElement | None:
+def set_formula(formula: LatexFormula) -> lxml.html.HtmlElement | None:
     """Return a formula in MathML; None if it cannot be read as LaTeX."""
     # Reading the table of symbols takes half a second.
     from latex2mathml.converter import convert

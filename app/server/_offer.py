@@ -14,10 +14,7 @@ from ...core.accounts.ledger import FinishedRuns
 from ...core.errors import DeepResearchError, UserMistake
 from ...core.events.tracing import traced_to
 from ...core.library.library import DocumentOutline, Library
-from ...core.models.resolve import (
-    RoleModels,
-    is_extractive,
-)
+from ...core.models.resolve import RoleModels
 from ...core.records.research import Depth, Strategy
 from ...core.settings.context import ROLES, Context, engine_name
 from ...core.store.pages import Pages
@@ -49,8 +46,8 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
             files += root.files
             outlines += root.documents
         chosen = (*SearchEngines(context).chosen(), *SearchEngines(context).fallback())
-        has_model = not all(is_extractive(role, context) for role in ROLES)
-        may_edit = not is_extractive("writer", context)
+        has_model = not all(RoleModels(context).is_extractive(role) for role in ROLES)
+        may_edit = not RoleModels(context).is_extractive("writer")
         engines = [engine.title for engine in chosen]
     except (OSError, DeepResearchError) as error:
         fault = str(error)

@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from ...core.concurrency import slot
-from ...core.models.resolve import is_extractive
+from ...core.models.resolve import RoleModels
 from ...core.settings.context import Context
 from ...core.settings.installed import load_all
 from ...core.settings.server_settings import UserSettings
@@ -44,7 +44,7 @@ class ServedGraph(LeasedGraph):
     def _place_of(self, user: str) -> AbstractAsyncContextManager[None]:
         """Return what a run of the user holds while it works."""
         schema = self.context_schema or UserSettings
-        if user and is_extractive("researcher", schema().operator):
+        if user and RoleModels(schema().operator).is_extractive("researcher"):
             return slot(f"runs without a model of {user}", _EXTRACTIVE_RUNS)
         return nullcontext()
 

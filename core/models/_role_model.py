@@ -41,8 +41,8 @@ from .request import Request, pending_calls
 from .resolve import (
     EXTRACTIVE,
     REASONING_TOKENS,
+    RoleModels,
     cost_of,
-    is_extractive,
     model_host,
     profile_of,
     resolve_model,
@@ -277,7 +277,7 @@ class RoleModel(WrappingChatModel):
         role, messages = self.request.role, call.messages
         answer = Assembly()
         answers = self.events.bill.answers
-        if is_extractive(role, self.context):
+        if RoleModels(self.context).is_extractive(role):
             answers = None
         call_key = ""
         if answers:

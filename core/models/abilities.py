@@ -18,7 +18,7 @@ from ._quirks import PLAIN_HISTORY, describe_traits
 from ._retries import RetryBudget, retry_budget_of
 from ._role_model import RoleModel
 from .request import Request
-from .resolve import CHOOSE_MODEL, is_extractive, is_named, profile_of, resolve_model
+from .resolve import CHOOSE_MODEL, RoleModels, is_named, profile_of, resolve_model
 
 _FOUND = {
     "native": "Tools are called through the API.",
@@ -55,7 +55,7 @@ def compatible_model(role: Role, context: Context) -> CompatibleChatModel:
         model=resolve_model(role, context),
         data_dir=context.data_dir,
         at_server=profile.at_server,
-        tool_calls="auto" if is_extractive(role, context) else context.tool_calls,
+        tool_calls="auto" if RoleModels(context).is_extractive(role) else context.tool_calls,
         role=role,
         shown_name=profile.name,
         is_described=bool(profile.calls_tools) or not is_named(role, context),
@@ -80,7 +80,7 @@ def _trial(role: Role, name: str, events: CallEvents) -> Iterator[None]:
 
 async def describe_model(role: Role, context: Context) -> str:
     """Return the role's model, its window, and how it calls tools, in words."""
-    if is_extractive(role, context):
+    if RoleModels(context).is_extractive(role):
         return (
             f"extractive: only quotes the sources, needs no key. {CHOOSE_MODEL} (Ollama: "
             "http://localhost:11434/v1)"

@@ -35,7 +35,7 @@ from ._thoughts import split_thoughts
 from ._wrapping import AnswerPart, WrappingChatModel
 from .abilities import chat_model_for
 from .request import Request
-from .resolve import is_named, is_small, profile_of, without_model
+from .resolve import RoleModels, is_named, profile_of
 
 logger = logging.getLogger(__name__)
 
@@ -217,9 +217,9 @@ async def ask_model(request: Request, context: Context, events: CallEvents) -> R
         return await _ask_once(request, context, events)
     except ToolsMissing:
         # A model that calls no tools gets small tasks, and the program decides for it.
-        if request.role in _WRITING or not is_small(request.role, context):
+        if request.role in _WRITING or not RoleModels(context).is_small(request.role):
             raise
-        return await _ask_once(request, without_model(request.role, context), events)
+        return await _ask_once(request, RoleModels(context).without_model(request.role), events)
 
 
 async def _ask_once(request: Request, context: Context, events: CallEvents) -> Reply:

@@ -388,33 +388,6 @@ def profile_of(role: Role, context: Context) -> Profile:
     )
 
 
-def without_model(role: Role, context: Context) -> Context:
-    """Return a copy of the settings in which a role uses the extractive model."""
-    models = {other: _chosen(other, context) for other in ROLES}
-    return context.model_copy(update={"models": {**models, role: EXTRACTIVE}})
-
-
-def is_small(role: Role, context: Context) -> bool:
-    """Whether a role's model is treated as small and gets simpler tasks.
-
-    The setting `small` decides. With `auto`, a model is small if it cannot call tools through the
-    API, as is known from its class or its trial, or has a small window; the extractive model never
-    is.
-    """
-    profile = profile_of(role, context)
-    if profile.name == EXTRACTIVE:
-        return False
-    if context.small != "auto":
-        return context.small == "on"
-    if not binds_tools(resolve_model(role, context)):
-        needs_help = True
-    elif context.tool_calls == "auto":
-        needs_help = profile.at_server in notes.helped
-    else:
-        needs_help = context.tool_calls != "native"
-    return needs_help or profile.window < _SMALL_MODEL_WINDOW
-
-
 def binds_tools(model: BaseChatModel) -> bool:
     """Whether a model's class can call tools through the API."""
     return type(model).bind_tools is not BaseChatModel.bind_tools
@@ -425,13 +398,8 @@ def is_named(role: Role, context: Context) -> bool:
     return isinstance(_chosen(role, context), str)
 
 
-def is_extractive(role: Role, context: Context) -> bool:
-    """Whether the role uses the extractive model, which needs no language model."""
-    return _name_of(resolve_model(role, context)) == EXTRACTIVE
-
-
 class RoleModels(NamedTuple):
-    """The models of a run's roles, before the first call."""
+    """The models that settings give the roles of a run."""
 
     context: Context
 
@@ -486,7 +454,7 @@ class RoleModels(NamedTuple):
 
     def check_editor(self) -> None:
         """Raise `ReportNotEditable` if the writer's model cannot edit a report."""
-        if is_extractive("writer", self.context):
+        if self.is_extractive("writer"):
             raise ReportNotEditable(_NO_EDITOR)
 
     def quotes_only(self, roles: tuple[Role, ...] = ROLES) -> str:
@@ -498,6 +466,59 @@ class RoleModels(NamedTuple):
         if _given("writer", context):
             return _QUOTES_ONLY
         return f"{_QUOTES_ONLY} {CHOOSE_MODEL}"
+
+    def is_extractive(self, role: Role) -> bool:
+        """Whether the role uses the extractive model, which needs no language model."""
+        return _name_of(resolve_model(role, self.context)) == EXTRACTIVE
+
+    def is_small(self, role: Role) -> bool:
+        """Whether a role's model is treated as small and gets simpler tasks.
+
+        The setting `small` decides. With `auto`, a model is small if it cannot call tools through
+        the API, as is known from its class or its trial, or has a small window; the extractive
+        model never is.
+        """
+        context = self.context
+        profile = profile_of(role, context)
+        if profile.name == EXTRACTIVE:
+            return False
+        if context.small != "auto":
+            return context.small == "on"
+        if not binds_tools(resolve_model(role, context)):
+            needs_help = True
+        elif context.tool_calls == "auto":
+            needs_help = profile.at_server in notes.helped
+        else:
+            needs_help = context.tool_calls != "native"
+        return needs_help or profile.window < _SMALL_MODEL_WINDOW
+
+    def is_capable(self, role: Role) -> bool:
+        """Whether a role's model is able to judge: neither small nor extractive."""
+        return not (self.is_small(role) or self.is_extractive(role))
+
+    def without_model(self, role: Role) -> Context:
+        """Return a copy of the settings in which a role uses the extractive model."""
+        context = self.context
+        models = {other: _chosen(other, context) for other in ROLES}
+        return context.model_copy(update={"models": {**models, role: EXTRACTIVE}})
+
+    def fitted_settings(self) -> Context:
+        """Return the settings with the limits of their depth, lowered for small models and small
+        windows."""
+        context = self.context.at_depth()
+        # `RoleModels.check` reports errors of models.
+        with suppress(DeepResearchError):
+            if RoleModels(context).is_small("researcher"):
+                # The rules of the extractive model find better questions, plans and tasks than a
+                # small model.
+                context = context.model_copy(update={"limits": context.limits.narrowed()})
+                for role in _DECIDING:
+                    if RoleModels(context).is_small(role):
+                        context = RoleModels(context).without_model(role)
+        if not context.allow_small_window:
+            return context
+        window = min(profile_of(role, context).window for role in ROLES)
+        return context.model_copy(update={"limits": context.limits.shortened(window)})
 
     def names(self) -> list[str]:
         """Return the name of each role's model; raises as `resolve_model` does."""
@@ -539,30 +560,11 @@ def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
     given = runtime.context
     configurable = get_config().get("configurable", {})
     if isinstance(given, UserSettings):
-        return fitted_settings(given.context_of(_user()))
+        return RoleModels(given.context_of(_user())).fitted_settings()
     if not isinstance(given, Context) and (runtime.server_info or _user()):
         # Clients of a server pass their settings in `configurable`.
         names = [name for name in UserSettings.model_fields if name in configurable]
         settings = UserSettings.read({name: configurable[name] for name in names})
-        return fitted_settings(settings.context_of(_user()))
+        return RoleModels(settings.context_of(_user())).fitted_settings()
     context = given if isinstance(given, Context) else None
-    return fitted_settings(Context.of_call(context, configurable))
-
-
-def fitted_settings(context: Context) -> Context:
-    """Return the settings with the limits of their depth, lowered for small models and small
-    windows."""
-    context = context.at_depth()
-    # `RoleModels.check` reports errors of models.
-    with suppress(DeepResearchError):
-        if is_small("researcher", context):
-            # The rules of the extractive model find better questions, plans and tasks than a small
-            # model.
-            context = context.model_copy(update={"limits": context.limits.narrowed()})
-            for role in _DECIDING:
-                if is_small(role, context):
-                    context = without_model(role, context)
-    if not context.allow_small_window:
-        return context
-    window = min(profile_of(role, context).window for role in ROLES)
-    return context.model_copy(update={"limits": context.limits.shortened(window)})
+    return RoleModels(Context.of_call(context, configurable)).fitted_settings()

@@ -3,7 +3,7 @@ observations, verdicts."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic_core import to_json
 from typing_extensions import override
@@ -154,6 +154,41 @@ class Observation(Record):
     from 0."""
     learnings: tuple[str, ...] = ()
     """Ids of the learnings that it is based on; for a contradiction, one per claim."""
+
+    @classmethod
+    def of_dispute(
+        cls,
+        dispute: Dispute,
+        learnings: tuple[Learning, Learning],
+        round: int,
+        step: str,
+        iteration: int = 0,
+    ) -> Self:
+        """Return the observation of a dispute; `learnings` state its claims, in the same order."""
+        first, second = learnings
+        return cls(
+            kind="contradiction",
+            dispute=dispute,
+            question_id=first.question_id,
+            round=round,
+            step=step,
+            iteration=iteration,
+            learnings=(first.id, second.id),
+        )
+
+    @classmethod
+    def of_gap(cls, text: str, question_id: str, round: int, step: str, rank: int = 0) -> Self:
+        """Return the observation that opens a gap; `rank` is its position among those named with
+        it."""
+        return cls(
+            kind="gap",
+            text=text,
+            question_id=question_id,
+            round=round,
+            step=step,
+            score=1.0,
+            rank=rank,
+        )
 
     @property
     def claims(self) -> tuple[str, str]:

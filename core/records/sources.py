@@ -7,7 +7,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 from urllib.parse import quote as percent_encoded
 from urllib.parse import unquote
 
@@ -393,6 +393,30 @@ class Dispute(Record):
     """Which claim holds and why, worded for the reader; `open` if that is not resolved."""
     is_named: bool = False
     """Whether the editor found both sides in the text of a report; see `Audit.disagreements`."""
+
+    @classmethod
+    def between(
+        cls,
+        claims: tuple[str, str],
+        sources: tuple[Source, Source],
+        about: DisputeSubject = "fact",
+        resolution: str = UNRESOLVED,
+    ) -> Self:
+        """Return the dispute between two sources; the claims are in the order of the sources."""
+        first, second = sources
+        keys = (first.key, second.key)
+        dispute = cls(claims=claims, sources=keys, about=about, resolution=resolution)
+        return dispute.with_sources(first, second)
+
+    def with_sources(self, first: Source, second: Source) -> Self:
+        """Return the dispute between these sources, with their dates and kinds as known now."""
+        return self.model_copy(
+            update={
+                "sources": (first.key, second.key),
+                "dates": (first.time, second.time),
+                "origins": (first.publisher_kind, second.publisher_kind),
+            }
+        )
 
     @property
     def sides(self) -> tuple[DisputedClaim, DisputedClaim]:

@@ -13,6 +13,6 @@ Public modules; read `write` first for the draft, then `examination` for its che
 - `versions`: the versions of a thread's report
 - `notes`: what the reader is told below a report: what is missing, and what went wrong
 - `language`: decides the language of the report, and has other sections rewritten
-- `calculating`: has models calculate within a call, and figures follow what has changed
+- `calculating`: has models calculate within a call, and the form of an analysis, which may do so
 - `forms`: the base of forms, and having models fill them in
 """

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..errors import UnknownSetting
 from ..evidence.citations.labels import source_headings
 from ..evidence.text.sentences import Section, sections_of
-from ..models.resolve import is_extractive
+from ..models.resolve import RoleModels
 from ..records.report import word_count
 from ..records.research import Run
 from ..settings.context import Context
@@ -110,7 +110,7 @@ class Outline(NamedTuple):
     @classmethod
     def used(cls, run: Run, context: Context) -> Outline | None:
         """Return the outline of a question; None if there is none that the report can follow."""
-        if not run.outline or run.is_quick or is_extractive("writer", context):
+        if not run.outline or run.is_quick or RoleModels(context).is_extractive("writer"):
             return None
         return cls.read(run.outline)
 
@@ -122,7 +122,7 @@ class Outline(NamedTuple):
         """
         if Outline.read(context.outline) is None:
             return ()
-        if is_extractive("writer", context):
+        if RoleModels(context).is_extractive("writer"):
             return (_NO_MODEL,)
         if context.depth == "quick":
             return (_QUICK,)

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage
 from pydantic import BaseModel, Field
+from typing_extensions import override
 
 from ...prompts import fence
 from ...tools.tool import Lines, as_lines, tool_schema
@@ -56,6 +57,12 @@ class Analysis(CalculatingForm):
     """If the request decides or compares: the quantity on which the answer turns, its range in the findings, and the value at which the answer flips, in one sentence."""  # noqa: E501
     from_reader: str = ""
     """Which figures of the reader's own would sharpen the answer, in one sentence; empty if none would."""  # noqa: E501
+
+    @override
+    @classmethod
+    def tool_name(cls) -> str:
+        """Return the name of the tool, which both strategies share."""
+        return "record_analysis"
 
     @property
     def conclusions(self) -> list[str]:

@@ -36,7 +36,7 @@ from ..evidence.text.language import is_written_in
 from ..evidence.text.numbers import numbers_in
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import WORDS, stems, tokens
-from ..models.resolve import is_extractive, profile_of
+from ..models.resolve import RoleModels, profile_of
 from ..records.report import (
     CitedPassage,
     CitingText,
@@ -403,7 +403,8 @@ class Examination:
         """
         draft = await asyncio.to_thread(self._units)
         await self._take_kept(draft)
-        if self._context.verify == "repair" and not is_extractive("writer", self._context):
+        may_repair = self._context.verify == "repair"
+        if may_repair and not RoleModels(self._context).is_extractive("writer"):
             await self._judge(draft, self._calls_for_draft)
             for number in range(_ROUNDS):
                 await self._rewrite(is_last=number == _ROUNDS - 1)
@@ -450,7 +451,7 @@ class Examination:
         Code proves them again, with each other as premises; one that comes out differently is not
         taken, nor what rests on it. None are taken from another model.
         """
-        if not self._kept or is_extractive("verifier", self._context):
+        if not self._kept or RoleModels(self._context).is_extractive("verifier"):
             return
         kept = await asyncio.to_thread(read_kept, self._kept)
         if kept is None or kept.judge != profile_of("verifier", self._context).at_server:
@@ -579,7 +580,7 @@ class Examination:
         Verbatim quotations and units judged already are left out. `report` are all units of the
         report that they belong to, if it is not the current one.
         """
-        if calls < 1 or is_extractive("verifier", self._context):
+        if calls < 1 or RoleModels(self._context).is_extractive("verifier"):
             return
         open_units = await self._open_units(units)
         self._sent_to_judge.update(map(key_of, open_units))

@@ -27,7 +27,7 @@ from ..events.packets import Placement
 from ..masking import Secrets
 from ..models.ask import Withheld, ask_model
 from ..models.request import Facts, Request
-from ..models.resolve import without_model
+from ..models.resolve import RoleModels
 from ..records.research import Run, Task
 from ..settings.context import Context, Role
 from .notes import WITHHELD_REASON
@@ -84,7 +84,7 @@ class Filler:
         filler's lists.
         """
         other = copy(self)
-        other.context = without_model(role, self.context)
+        other.context = RoleModels(self.context).without_model(role)
         return other
 
     def with_facts(self, facts: Facts) -> Filler:

@@ -23,7 +23,7 @@ from ..evidence.citations.sanitizing import sanitized
 from ..evidence.text.language import detect_language, foreign_sections, is_written_in
 from ..evidence.text.words import UNSPACED
 from ..models.request import Request
-from ..models.resolve import is_extractive
+from ..models.resolve import RoleModels
 from ..records.research import Entry, Run
 from ..settings.context import Context
 from ._outline import Outline
@@ -248,7 +248,7 @@ async def into_one_language(
     sections that are still in another language. Reports by the extractive model are not changed,
     since they quote documents in their own languages.
     """
-    if is_extractive("writer", context):
+    if RoleModels(context).is_extractive("writer"):
         return text, ()
     rewrites_left = 0
     if context.verify == "repair":

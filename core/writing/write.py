@@ -29,7 +29,7 @@ from ..evidence.citations.rendering import clean_prose
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, Withheld, ask_model, without_thoughts
 from ..models.request import Request
-from ..models.resolve import is_small, without_model
+from ..models.resolve import RoleModels
 from ..records.report import word_count
 from ..records.research import Calculation
 from ..settings.context import Context, Role
@@ -125,7 +125,7 @@ class TextWriter:
         self._outline = basis.outline(context)
         self._is_quick = self._state.run.is_quick
         self._facts: dict[str, list[str]] = {}
-        if is_small("writer", self._context) and not self._is_quick:
+        if RoleModels(self._context).is_small("writer") and not self._is_quick:
             self._facts = facts_by_topic(self._basis)
         self._make_calculator = make_calculator
         self._results = list[AnyMessage]()
@@ -191,7 +191,7 @@ class TextWriter:
         if cited_numbers(text, known):
             return text
         # The extractive model's report consists of quotations.
-        context = without_model("writer", self._context)
+        context = RoleModels(self._context).without_model("writer")
         request = await asyncio.to_thread(self._report_request, ReportPart("report"), "", "")
         request = request._replace(tools=())
         quoted = (await write_silently(request, context, self._events)).text

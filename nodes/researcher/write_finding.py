@@ -25,7 +25,7 @@ from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.rendering import clean_prose
 from ...core.models.ask import Reply, Withheld
 from ...core.models.request import Request
-from ...core.models.resolve import is_small, without_model
+from ...core.models.resolve import RoleModels
 from ...core.records import tool_names
 from ...core.records.research import Ending, Finding
 from ...core.records.sources import Dispute
@@ -127,7 +127,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     text = clean_prose(reply.message.text.strip(), sources)
     was_cut = Finish.of(reply.message).was_cut_off
     fault = _CUT_OFF if was_cut else ""
-    is_by_small_model = is_small("researcher", context)
+    is_by_small_model = RoleModels(context).is_small("researcher")
     if known and not was_cut and not cited_numbers(text, known):
         read = ShownSources(known_in(await turn.notes()))
         text = await asyncio.to_thread(read.with_found_citations, text)
@@ -203,7 +203,7 @@ def _states_figures(text: str) -> bool:
 
 async def _quoted(request: Request, turn: ResearcherTurn[FindingEvents]) -> str:
     """Return the finding as the extractive model writes it: quotations of the results."""
-    context = without_model("researcher", turn.context)
+    context = RoleModels(turn.context).without_model("researcher")
     return (await write_silently(request, context, turn.events)).text
 
 
@@ -217,7 +217,7 @@ async def _ask_twice(
     """
     task = state.task
     context = turn.context
-    is_by_small_model = is_small("researcher", context)
+    is_by_small_model = RoleModels(context).is_small("researcher")
     notes = turn.in_view(await turn.notes())
     has_tools = bool(turn.tools)
     declared = tuple[str, ...]()

@@ -10,7 +10,7 @@ from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets, activity
 from ...core.evidence.citations.markers import without_markers
 from ...core.evidence.memory.learned import confidence
-from ...core.models.resolve import is_extractive
+from ...core.models.resolve import RoleModels
 from ...core.records.plan import Iteration, Learning
 from ...core.writing.calculating import Analysis, filled_in
 from ...state import BranchUpdate, StepState
@@ -18,7 +18,7 @@ from ..step_turn import Judged, StepTurn
 from ..turn import NodeRuntime
 
 
-class RecordAnalysis(Analysis, Judged):
+class StepAnalysis(Analysis, Judged):
     """Hand in your conclusions and your judgement of them."""
 
 
@@ -36,9 +36,9 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         activity("analyze", task.question, turn.placement, task.step.title),
     )
 
-    async def ask(*, results: str) -> RecordAnalysis | None:
+    async def ask(*, results: str) -> StepAnalysis | None:
         return await turn.filler.ask_if_possible(
-            RecordAnalysis,
+            StepAnalysis,
             "orchestrator",
             "analyze",
             [HumanMessage(task.text)],
@@ -74,7 +74,8 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     if learnings:
         # Confidence depends on the sources of the learnings that the analysis had.
         rests_on = {source.key: source for source in task.rests_on}
-        completeness = None if is_extractive("orchestrator", context) else form.completeness
+        is_judged = not RoleModels(context).is_extractive("orchestrator")
+        completeness = form.completeness if is_judged else None
         score = confidence(task.step.task, list(task.known), rests_on, 1, completeness)
     iteration = Iteration(
         number=1,

@@ -6,7 +6,7 @@ from langchain_core.messages import AnyMessage
 
 from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets, activity
-from ...core.models.resolve import is_extractive, is_small
+from ...core.models.resolve import RoleModels
 from ...core.records import tool_names
 from ...core.records.plan import PLAN_TIME_OVER
 from ...core.records.research import total
@@ -72,7 +72,7 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
 
 def _chooses_pages(context: Context) -> bool:
     """Return whether the model that studies the results is asked which pages to open."""
-    return not is_small("researcher", context) and not is_extractive("researcher", context)
+    return RoleModels(context).is_capable("researcher")
 
 
 def _limit(state: StepState, turn: StepTurn, *, reads_first: bool) -> str:

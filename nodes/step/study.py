@@ -9,7 +9,7 @@ from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets
 from ...core.evidence.checking.proof import Known
 from ...core.evidence.memory.learned import confidence
-from ...core.models.resolve import is_extractive
+from ...core.models.resolve import RoleModels
 from ...core.records.plan import Iteration, Learning, Verdict
 from ...core.records.research import Calculation
 from ...core.records.sources import Source
@@ -49,7 +49,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     if form:
         shown = known_in(await turn.pages.fill_in(state.notes))
         # The extractive model cannot judge completeness; `confidence` then compares words instead.
-        if not is_extractive("researcher", context):
+        if not RoleModels(context).is_extractive("researcher"):
             completeness = form.completeness
     filled_in = form or RecordRound()
     calculations: Mapping[str, Calculation] = {}

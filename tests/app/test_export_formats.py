@@ -19,10 +19,10 @@ from deep_research.app.exports.formats import FORMATS, ExportFormat, chosen_form
 from deep_research.app.output import run_json, run_page
 from deep_research.app.runs import StoredRun
 from deep_research.core.errors import ExtraMissing
-from deep_research.core.evidence.memory.observations import dispute_between, observed_dispute
 from deep_research.core.records import plan
+from deep_research.core.records.plan import Observation
 from deep_research.core.records.research import Run
-from deep_research.core.records.sources import Source
+from deep_research.core.records.sources import Dispute, Source
 from deep_research.state import ResearchState
 
 NAME = RunName("light", None)
@@ -125,8 +125,8 @@ def planned_run() -> StoredRun:
     )
     found: Any = {"learnings": (lit.id,), "confidence": 0.725, "verdicts": (verdict,)}
     rounds = (plan.Iteration(number=1, queries=("lit",), at="2026", **found),)
-    dispute = dispute_between((lit.text, later.text), (SOURCES[0], SOURCES[1]), "advice")
-    suspected = observed_dispute(dispute, (lit, later), 0, "1")
+    dispute = Dispute.between((lit.text, later.text), (SOURCES[0], SOURCES[1]), "advice")
+    suspected = Observation.of_dispute(dispute, (lit, later), 0, "1")
     gap = plan.Observation(
         kind="gap", text="Who built it?", question_id="q", step="1", is_open=True, score=0.5
     )

@@ -11,10 +11,8 @@ from deep_research.core.evidence.citations.rendering import comparison_table
 from deep_research.core.evidence.memory._naming import names_dispute
 from deep_research.core.evidence.memory.observations import (
     ThreadDisputes,
-    dispute_between,
-    observed_dispute,
 )
-from deep_research.core.records.plan import Learning
+from deep_research.core.records.plan import Learning, Observation
 from deep_research.core.records.research import Run
 from deep_research.core.records.sources import Dispute
 from deep_research.core.writing.basis import dispute_line
@@ -22,7 +20,7 @@ from deep_research.state import ResearchState
 
 CLAIMS = ("Lit in 1844.", "Lit in 1846.")
 PAIR = (SOURCES[0], SOURCES[2])
-OPEN = dispute_between(CLAIMS, PAIR)
+OPEN = Dispute.between(CLAIMS, PAIR)
 RESOLVED = OPEN.model_copy(update={"resolution": "The register is right: it was kept on site."})
 KNOWN, NUMBERS = (
     {source.key: source for source in PAIR},
@@ -43,13 +41,13 @@ def test_a_resolution_is_shown_wherever_the_dispute_is() -> None:
 
 def test_a_date_that_is_found_after_the_dispute_is_shown_with_it() -> None:
     undated = (PAIR[0].model_copy(update={"date": ""}), PAIR[1])
-    dispute = dispute_between(CLAIMS, undated)
+    dispute = Dispute.between(CLAIMS, undated)
     assert (dispute.dates, dispute.newer) == (("", "2019-11"), "")
     first, second = (
         Learning(text=text, source=source.key, step="1", question_id="q")
         for text, source in zip(CLAIMS, PAIR, strict=True)
     )
-    found = observed_dispute(dispute, (first, second), 0, "1")
+    found = Observation.of_dispute(dispute, (first, second), 0, "1")
     state = ResearchState(
         messages=[],
         run=Run(id="q", question="?", date="", language="", is_resumable=True, version="1"),
@@ -61,7 +59,7 @@ def test_a_date_that_is_found_after_the_dispute_is_shown_with_it() -> None:
 
 
 KEYS = {1: SOURCES[0].key, 3: SOURCES[2].key}
-ADVICE = dispute_between(
+ADVICE = Dispute.between(
     ("The council advises to sell the old lamp.", "The trust recommends keeping it as it is."),
     PAIR,
     "advice",

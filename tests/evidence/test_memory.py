@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from deep_research.core.evidence.memory.observations import (
     ResearchMemory,
-    gap_of,
     relevance,
 )
 from deep_research.core.evidence.text.similarity import components
@@ -255,7 +254,7 @@ def test_kinds_take_turns_in_the_order_in_which_models_named_them() -> None:
 
 @given(st.permutations(range(4)))
 def test_gaps_stand_in_the_order_in_which_the_model_named_them(order: list[int]) -> None:
-    named = [gap_of(f"What is number {rank}?", "q", 0, "", rank) for rank in range(4)]
+    named = [Observation.of_gap(f"What is number {rank}?", "q", 0, "", rank) for rank in range(4)]
     shown = ResearchMemory([named[index] for index in order]).open_gaps()
     assert shown == named == ResearchMemory(named).declared_gaps()
 

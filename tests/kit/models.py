@@ -42,7 +42,7 @@ from deep_research.nodes.cross_check import RecordContradictions
 from deep_research.nodes.digest import UpdatePlan
 from deep_research.nodes.orchestrate import RESEARCH_AGENT_SCHEMA
 from deep_research.nodes.plan_steps import MakePlan
-from deep_research.nodes.step.analyze import RecordAnalysis
+from deep_research.nodes.step.analyze import StepAnalysis
 from deep_research.nodes.step.evaluate import UpdateStep
 from deep_research.nodes.step_turn import RecordRound
 from deep_research.nodes.summarize import RecordSummary
@@ -539,7 +539,7 @@ BROKEN: dict[str, str] = {
 
 _HANDED_IN: tuple[type[Form], ...] = (
     *(MakePlan, RecordSummary, RecordRound, UpdateStep, UpdatePlan),
-    *(RecordAnalysis, RecordContradictions, JudgeUnits, RewriteSentences),
+    *(StepAnalysis, RecordContradictions, JudgeUnits, RewriteSentences),
 )
 FORM_CLASSES: dict[str, type[Form]] = {form.tool_name(): form for form in _HANDED_IN}
 SCHEMAS = {form: form_schema(form) for form in _HANDED_IN}

@@ -12,7 +12,6 @@ from deep_research.app.exports.finished import Finished
 from deep_research.app.runs import StoredRun
 from deep_research.core.dialogue.conversation import marked
 from deep_research.core.evidence.citations.citing import CitationStream, CitedPiece
-from deep_research.core.evidence.memory.observations import dispute_between
 from deep_research.core.records.report import (
     Audit,
     CitedPassage,
@@ -23,7 +22,7 @@ from deep_research.core.records.report import (
     UnitVerdict,
 )
 from deep_research.core.records.research import Run
-from deep_research.core.records.sources import NotRead, Source
+from deep_research.core.records.sources import Dispute, NotRead, Source
 from deep_research.state import ResearchState
 from kit.models import call, calls
 from kit.runs import REPORT as END
@@ -103,7 +102,7 @@ AUDIT = Audit(
     sources_cited=3,
     independent_sources=2,
     reprints=((SOURCES[0].key, COAST),),
-    disagreements=(dispute_between(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2])),),
+    disagreements=(Dispute.between(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2])),),
     open_gaps=("Who designed it?",),
     not_read=(
         NotRead(
@@ -207,7 +206,7 @@ def finished(**fields: Any) -> Finished:
         **{"report": REPORT, "cited": SOURCES, "was_researched": True},
         "notes": ["Research ended early: max_seconds."],
         "contradictions": [
-            dispute_between(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2]))
+            Dispute.between(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2]))
         ],
         "sources": {source.key: source for source in SOURCES},
     }
@@ -285,7 +284,7 @@ def harmful(words: str) -> Finished:
             claims=(checked,),
             audit=audit,
         ),
-        contradictions=[dispute_between((words, words), (sources[0], sources[2]))],
+        contradictions=[Dispute.between((words, words), (sources[0], sources[2]))],
         sources={source.key: source for source in sources},
     )
 

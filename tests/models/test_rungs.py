@@ -19,7 +19,7 @@ from deep_research.core.models._rungs import RungName, prepare
 from deep_research.core.writing.forms import Form
 from deep_research.nodes.clarify import GENERATE_PLAN_SCHEMA
 from deep_research.nodes.plan_steps import MakePlan
-from deep_research.nodes.step.analyze import RecordAnalysis
+from deep_research.nodes.step.analyze import StepAnalysis
 
 TEXT_RUNGS: tuple[RungName, ...] = ("schema", "tags")
 CONVERSATION: list[AnyMessage] = [
@@ -178,7 +178,7 @@ def test_the_schema_is_strict_at_every_depth(form: type[Form]) -> None:
 
 
 def test_optional_fields_of_an_object_may_be_null() -> None:
-    settings = prepare("schema", CONVERSATION[:2], [SCHEMAS[RecordAnalysis]], "any").settings
+    settings = prepare("schema", CONVERSATION[:2], [SCHEMAS[StepAnalysis]], "any").settings
     [step] = [
         entry
         for entry in objects_in(settings["response_format"])
@@ -191,7 +191,7 @@ def test_optional_fields_of_an_object_may_be_null() -> None:
             "record_analysis", id="c1", statements=[], completeness=1, quality=1, next_steps=[blank]
         )
     )
-    [(_, arguments)] = called(read_reply(filled, [SCHEMAS[RecordAnalysis]]))
+    [(_, arguments)] = called(read_reply(filled, [SCHEMAS[StepAnalysis]]))
     assert arguments["next_steps"] == [{"rationale": "Why?"}]
 
 

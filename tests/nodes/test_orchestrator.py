@@ -352,14 +352,14 @@ async def test_what_the_orchestrator_misses_is_reported_once(tmp_path: Path) -> 
 
 
 def concluded(*conclusions: str) -> Any:
-    """A call of `record_conclusions`."""
-    return calls(call("record_conclusions", statements=list(conclusions)))
+    """A call of `record_analysis`."""
+    return calls(call("record_analysis", statements=list(conclusions)))
 
 
 def analyzing(tmp_path: Path, decisions: list[Any], answers: list[Any], **settings: Any) -> Lab:
     """A run with these orchestrator decisions after the first round."""
     first = research("When was the Skerry Light lit?")
-    scripts = {"": [first, *decisions], "record_conclusions": answers}
+    scripts = {"": [first, *decisions], "record_analysis": answers}
     return lab(tmp_path, orchestrator=scripts, planner=[PLAN], **settings)
 
 
@@ -369,7 +369,7 @@ async def test_an_analysis_names_the_number_that_decides_and_what_is_missing_to_
     turning = "The answer turns on the fuel saved: 4 to 9% [1], and it flips at 6%."
     own, missing = "Your own fuel bill would sharpen it.", "Find the fuel bill of 1844."
     answer = call(
-        "record_conclusions",
+        "record_analysis",
         statements=[CONCLUSION],
         turning_point=turning,
         from_reader=own,
@@ -404,7 +404,7 @@ async def test_research_comes_before_analyses_which_are_limited_and_whose_conclu
         True,
         True,
     ]
-    asked, _ = [asked for asked in run.calls("orchestrator") if "record_conclusions" in asked.tools]
+    asked, _ = [asked for asked in run.calls("orchestrator") if "record_analysis" in asked.tools]
     assert "It was lit in 1844. [1]" in asked.text and TASK in asked.text
     prompts = [asked.text for asked in run.calls("orchestrator") if "research_agent" in asked.tools]
     assert ["research comes first" in prompt for prompt in prompts] == [

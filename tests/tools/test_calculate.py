@@ -178,8 +178,8 @@ async def test_steps_and_analyses_of_a_plan_calculate_and_pay_for_a_call_only_if
 
 async def test_analyses_and_the_writer_have_calculated_what_is_missing(tmp_path: Path) -> None:
     analysis = [
-        calls(call("record_conclusions", statements=[], calculations=["1932 [1] - 1901 [1]"])),
-        calls(call("record_conclusions", statements=["She served 31 years [calc 1]. [1]"])),
+        calls(call("record_analysis", statements=[], calculations=["1932 [1] - 1901 [1]"])),
+        calls(call("record_analysis", statements=["She served 31 years [calc 1]. [1]"])),
     ]
     lines = ["Months of service: [calc 1] * 12 months"]
     report = "Ada Moran kept it for 372 months [calc 2]."
@@ -192,7 +192,7 @@ async def test_analyses_and_the_writer_have_calculated_what_is_missing(tmp_path:
                 calls(call("analyze_findings", task="How long?")),
                 REPORT,
             ],
-            "record_conclusions": analysis,
+            "record_analysis": analysis,
         },
         writer=[calls(call("calculate", calculations=lines)), report],
         verify="off",

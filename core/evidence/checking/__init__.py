@@ -7,7 +7,8 @@ Public modules:
 - `verification`: finds the best passage of a source for each unit, and accepts quotes; finds which
   of several sources states what, for statements that cite none or a wrong one.
 - `proof`: verifies a model's judgement by the words that it quotes and the premises of its figures.
-- `calculator`: calculates what models hand in, and keeps it as records that texts cite.
+- `calculator`: calculates what models hand in, keeps it as records that texts cite, and has their
+  figures follow what has changed.
 
 Start with `units`; the model's judging is in `core/writing/_judging.py`.
 """

@@ -12,7 +12,7 @@ from ...records.sources import Source
 from ..text.sentences import sentences_of
 from ..text.similarity import components, grouped, interleave, is_same_statement
 from ..text.words import tokens
-from .observations import ResearchMemory, gap_of, observed_dispute, relevance
+from .observations import ResearchMemory, relevance
 
 _CHARACTERS_PER_TOKEN = 4
 """Assumed average length of a token."""
@@ -174,7 +174,9 @@ def notice_findings(
                 sides.append(_learning(finding, side.text, side.source))
             first, second = sides
             learnings += sides
-            disputed.append(observed_dispute(dispute, (first, second), finding.cycle, finding.id))
+            disputed.append(
+                Observation.of_dispute(dispute, (first, second), finding.cycle, finding.id)
+            )
     observations = [*opened, *closed, *disputed]
     return (
         {learning.id: learning for learning in learnings},
@@ -187,4 +189,4 @@ def _learning(finding: Finding, text: str, source: str) -> Learning:
 
 
 def _gap(finding: Finding, text: str, rank: int = 0) -> Observation:
-    return gap_of(text, finding.question_id, finding.cycle, finding.id, rank)
+    return Observation.of_gap(text, finding.question_id, finding.cycle, finding.id, rank)

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....state import ResearchState
-from ...records.plan import FINAL_CHECK, Element, Learning, Observation, ObservationKind
+from ...records.plan import FINAL_CHECK, Element, Observation, ObservationKind
 from ...records.report import Report
 from ...records.research import Run
-from ...records.sources import UNRESOLVED, Dispute, DisputeSubject, Source
+from ...records.sources import Dispute
 from ..text.similarity import (
     components,
     distinct,
@@ -83,7 +83,7 @@ class ResearchMemory:
         """Return the observations that make `missing` the only open gaps of the question `run`."""
         opened = list[Observation]()
         for rank, text in enumerate(missing):
-            opened.append(gap_of(text, run.id, round, "", rank))
+            opened.append(Observation.of_gap(text, run.id, round, "", rank))
         kept = set(map(_identity, opened))
         closed = list[Observation]()
         for gap in self.open_gaps():
@@ -168,7 +168,7 @@ class ThreadDisputes:
         if len(sources) < 2:
             return found.dispute
         first, second = sources
-        return _with_sources(found.dispute, (first, second))
+        return found.dispute.with_sources(first, second)
 
     def in_thread(self) -> list[Dispute]:
         """Return the confirmed disputes of all questions of the thread."""
@@ -207,66 +207,13 @@ class ThreadDisputes:
         else:
             for dispute in report.audit.disagreements:
                 first, second = map(self._state.sources.__getitem__, dispute.sources)
-                disputes.append(_with_sources(dispute, (first, second)))
+                disputes.append(dispute.with_sources(first, second))
         keys = report.keys
         not_named = list[Dispute]()
         for dispute in disputes:
             if not dispute.is_named and not names_dispute(report.text, keys, dispute):
                 not_named.append(dispute)
         return not_named
-
-
-def dispute_between(
-    claims: tuple[str, str],
-    sources: tuple[Source, Source],
-    about: DisputeSubject = "fact",
-    resolution: str = UNRESOLVED,
-) -> Dispute:
-    """Return the dispute between two sources; the claims are in the order of the sources."""
-    first, second = sources
-    dispute = Dispute(
-        claims=claims, sources=(first.key, second.key), about=about, resolution=resolution
-    )
-    return _with_sources(dispute, sources)
-
-
-def _with_sources(dispute: Dispute, sources: tuple[Source, Source]) -> Dispute:
-    """Return the dispute between these sources, with their dates and kinds as known now."""
-    first, second = sources
-    return dispute.model_copy(
-        update={
-            "sources": (first.key, second.key),
-            "dates": (first.time, second.time),
-            "origins": (first.publisher_kind, second.publisher_kind),
-        }
-    )
-
-
-def observed_dispute(
-    dispute: Dispute,
-    learnings: tuple[Learning, Learning],
-    round: int,
-    step: str,
-    iteration: int = 0,
-) -> Observation:
-    """Return the observation of a dispute; `learnings` state its claims, in the same order."""
-    first, second = learnings
-    return Observation(
-        kind="contradiction",
-        dispute=dispute,
-        question_id=first.question_id,
-        round=round,
-        step=step,
-        iteration=iteration,
-        learnings=(first.id, second.id),
-    )
-
-
-def gap_of(text: str, question_id: str, round: int, step: str, rank: int = 0) -> Observation:
-    """Return the observation that opens a gap; `rank` is its position among those named with it."""
-    return Observation(
-        kind="gap", text=text, question_id=question_id, round=round, step=step, score=1.0, rank=rank
-    )
 
 
 def relevance(text: str, task: str) -> float:
