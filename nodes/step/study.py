@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets
@@ -16,7 +17,7 @@ from ...core.records.sources import Source
 from ...state import BranchUpdate, StepState
 from ...tools.results import known_in
 from ...tools.tool import as_lines
-from ..step_turn import RecordRound, StepTurn
+from ..step_turn import RecordRound, StepTurn, StepWork
 from ..turn import NodeRuntime
 
 _MOST_UNPRODUCTIVE = 2
@@ -52,11 +53,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         if not RoleModels(context).is_extractive("researcher"):
             completeness = form.completeness
     filled_in = form or RecordRound()
-    calculations: Mapping[str, Calculation] = {}
-    if filled_in.calculations:
-        calculator = await turn.work.calculator()
-        await asyncio.to_thread(calculator.calculate, as_lines(filled_in.calculations))
-        calculations = calculator.changed
+    calculations = await _calculated(turn, filled_in)
     learned = await asyncio.to_thread(turn.work.learned, filled_in, shown)
     known = {**state.learnings, **learned.learnings}
     score = confidence(
@@ -71,14 +68,9 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         verdicts=tuple(verdicts),
     )
     turn.emit(*StepPackets(turn.placement).iteration(task.step.id, iteration, known))
-    queries = turn.work.new_queries(filled_in)
-    open_next = tuple(filled_in.open_next)
-    if queries and not open_next:
-        open_next = _unread_pages(learned.learnings.values(), state.sources)
-    can_search = bool(turn.branch_tools)
-    has_nothing_next = not can_search
-    if form and not queries and not open_next:
-        has_nothing_next = True
+    following = _next_of(turn.work, state, filled_in, learned.learnings.values())
+    # If the form failed, the step goes on with the queries that it has.
+    has_nothing_next = not turn.branch_tools or (form is not None and following.is_nothing)
     is_complete = any(verdict.is_complete for verdict in verdicts)
     is_over = is_complete or state.iteration >= limits.max_step_iterations
     unproductive = state.unproductive + 1
@@ -91,8 +83,8 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         spending=turn.spending,
         iterations=[iteration],
         notes=[],
-        next_queries=queries,
-        open_next=open_next,
+        next_queries=following.queries,
+        open_next=following.addresses,
         learnings=learned.learnings,
         memory=learned.memory,
         calculations=calculations,
@@ -112,6 +104,40 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     if failed:
         update |= {"is_over": True, "ended": "partial", "reason": failed.reason}
     return update
+
+
+async def _calculated(turn: StepTurn, form: RecordRound) -> Mapping[str, Calculation]:
+    """Return what a form has calculated, by name."""
+    if not form.calculations:
+        return {}
+    calculator = await turn.work.calculator()
+    await asyncio.to_thread(calculator.calculate, as_lines(form.calculations))
+    return calculator.changed
+
+
+class _Next(NamedTuple):
+    """What the next round of a step searches for and reads."""
+
+    queries: tuple[str, ...]
+    addresses: tuple[str, ...]
+    """Of the pages to read."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.queries and not self.addresses
+
+
+def _next_of(
+    work: StepWork, state: StepState, form: RecordRound, learnings: Iterable[Learning]
+) -> _Next:
+    """Return what a form wants next; if it names queries but no pages, the pages whose excerpts
+    brought these learnings are read."""
+    queries = work.new_queries(form)
+    addresses = tuple(form.open_next)
+    if queries and not addresses:
+        addresses = _unread_pages(learnings, state.sources)
+    return _Next(queries, addresses)
 
 
 def _unread_pages(learnings: Iterable[Learning], sources: Mapping[str, Source]) -> tuple[str, ...]:
