@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 from typing_extensions import override
 
 from ...prompts import fence
@@ -63,6 +63,12 @@ class Analysis(CalculatingForm):
     def tool_name(cls) -> str:
         """Return the name of the tool, which both strategies share."""
         return "record_analysis"
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.statements and not self.calculations:
+            raise ValueError("`statements` must have the conclusions")
+        return self
 
     @property
     def conclusions(self) -> list[str]:

@@ -67,8 +67,12 @@ def children() -> set[int]:
     """Ids of this process's children that check reports."""
     found = set[int]()
     for process in Path("/proc").glob("[0-9]*"):
-        command = (process / "cmdline").read_bytes().decode()
-        parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        try:
+            command = (process / "cmdline").read_bytes().decode()
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        except (FileNotFoundError, ProcessLookupError):
+            # It has just ended.
+            continue
         if "_check_worker" in command and parent == str(os.getpid()):
             found.add(int(process.name))
     return found
