@@ -478,8 +478,11 @@ def _report_without(
     lost = _lost_calculations(report.calculations, excluded)
     if len(kept) == len(report.sources) and not lost:
         return report
+    # The audit goes, but what the report leaves open stays open.
+    grades = [grade for grade in report.all_grades if clean(grade.requirement) == grade.requirement]
     return report.model_copy(
         update={
+            "grades": tuple(grades),
             "text": clean(_parts(report.text, report.keys, excluded, lost).text),
             "calculations": _without_numbers(report.calculations, lost),
             "sources": tuple(kept.values()),

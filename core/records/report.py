@@ -342,6 +342,19 @@ class Report(CitingText):
     there are none."""
 
     @property
+    def all_grades(self) -> tuple[Grade, ...]:
+        """Its grades, and one for each further gap that it leaves open, also if that is no item of
+        a checklist."""
+        grades = list(self.grades)
+        known = set(self.outline_deviations)
+        for grade in grades:
+            known.add(grade.missing or grade.requirement)
+        for gap in self.audit.open_gaps if self.audit else ():
+            if gap not in known:
+                grades.append(Grade(requirement=gap, verdict="not answered"))
+        return tuple(grades)
+
+    @property
     def checked_text(self) -> str:
         """Its text without the publisher's own words."""
         text = self.text

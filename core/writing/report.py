@@ -46,7 +46,7 @@ from ..evidence.citations.rendering import (
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import ThreadDisputes
 from ..evidence.text.similarity import reprints
-from ..records.report import Audit, CitingText, ClaimCheck, Draft, Grade, Report
+from ..records.report import Audit, CitingText, ClaimCheck, Draft, Report
 from ..records.research import Calculation, by_calculation_number, total
 from ..records.sources import Source
 from ..settings.context import Context
@@ -332,13 +332,6 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
     labels of its language, `findings` the ids of the findings that were known when it was written.
     """
     text = report.checked_text
-    grades = list(report.grades)
-    known = set(report.outline_deviations)
-    for grade in grades:
-        known.add(grade.missing or grade.requirement)
-    for gap in report.audit.open_gaps if report.audit else ():
-        if gap not in known:
-            grades.append(Grade(requirement=gap, verdict="not answered"))
     foreword = afterword = ""
     for block in report.house_words:
         if report.text.startswith(block):
@@ -358,7 +351,7 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
         streamed=text,
         streamed_sources=report.sources,
         removed_markers=0,
-        grades=tuple(grades),
+        grades=report.all_grades,
         is_graded=True,
         findings=tuple(findings),
         title=report.title,

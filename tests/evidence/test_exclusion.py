@@ -6,10 +6,11 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.reports import AUDIT
 
 from deep_research.core.evidence.citations.markers import marker_numbers
 from deep_research.core.evidence.exclusion import ExcludedSources
-from deep_research.core.records.report import Report
+from deep_research.core.records.report import Grade, Report
 from deep_research.core.records.research import Calculation, CalculationInput, Finding
 from deep_research.core.records.sources import Source
 from deep_research.state import ResearchState
@@ -162,6 +163,20 @@ def test_topics_of_what_was_lost_say_where_it_stood_and_nothing_of_its_words() -
     ]
     # Of several excluded sources, only some are to be replaced.
     assert len(ALL.lost_topics(report, "", SECOND)) == 2
+
+
+def test_what_a_report_leaves_open_stays_open_without_an_excluded_source() -> None:
+    grades = (
+        Grade(requirement="The rent", verdict="answered"),
+        Grade(requirement="The keeper", verdict="partly", missing="her years"),
+    )
+    audit = AUDIT.model_copy(update={"open_gaps": ("her years", "the cost of the lamp")})
+    report = report_of("Rent is 2,410 a month [1]. It rose by 3 % [2].")
+    report = report.model_copy(update={"grades": grades, "audit": audit})
+    kept = FIRST.taken_out_of_state(ResearchState(sources=known(), report=report)).report
+    assert kept and kept.audit is None
+    further = Grade(requirement="the cost of the lamp", verdict="not answered")
+    assert kept.grades == kept.all_grades == (*grades, further)
 
 
 def test_what_was_calculated_from_excluded_sources_is_lost_with_them() -> None:
