@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field
 from typing_extensions import override
 
 from ...prompts import fence
@@ -51,7 +51,7 @@ class CalculatingForm(Form):
 class Analysis(CalculatingForm):
     """What follows from what is known, and on which number a decision turns."""
 
-    statements: list[str] = Field(default_factory=list)
+    statements: list[str]
     """The conclusions, one sentence each; no new facts."""
     turning_point: str = ""
     """If the request decides or compares: the quantity on which the answer turns, its range in the findings, and the value at which the answer flips, in one sentence."""  # noqa: E501
@@ -63,12 +63,6 @@ class Analysis(CalculatingForm):
     def tool_name(cls) -> str:
         """Return the name of the tool, which both strategies share."""
         return "record_analysis"
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Self:
-        if not self.statements and not self.calculations:
-            raise ValueError("`statements` must have the conclusions")
-        return self
 
     @property
     def conclusions(self) -> list[str]:
