@@ -71,20 +71,22 @@ _REFUSED_STATE = (
     'steer an active run with the command {"update": {"messages": [...]}}.'
 )
 
+_TOO_MANY = "Too many requests are waiting: wait for their answers before you send more."
+
 _streams = Counter[str | None]()
 """Number of open packet streams by user."""
-_pace = Pace()
 
 
 class Guard:
     """ASGI middleware that passes on only requests by known users, within the limits, to served
     paths."""
 
-    def __init__(self, app: ASGIApp, *, keeps_files: bool = True) -> None:
+    def __init__(self, app: ASGIApp, *, keeps_files: bool = True, pace: Pace | None = None) -> None:
         """`keeps_files`: pass files on in the body; otherwise `put_files_back` has to be called
-        when a run is authorized."""
+        when a run is authorized. `pace`: that of the requests of each user."""
         self._app = app
         self._keeps_files = keeps_files
+        self._pace = pace or Pace()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with the reason."""
@@ -113,7 +115,8 @@ class Guard:
                 return await self._app(scope, _checked(reader, receive, send, to_answer), send)
             messages = list[Message]()
             if scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
-                await _pace.keep(user or "")
+                if not await self._pace.keep(user or ""):
+                    return await _refuse(scope, receive, send, 429, _TOO_MANY)
                 try:
                     data = await reader.read(receive)
                     _check_kind(headers, data)

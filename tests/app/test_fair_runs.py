@@ -75,7 +75,9 @@ def test_after_ten_requests_at_once_a_user_has_twenty_a_second(
     served = list[float]()
     for time in sorted(times):
         now = start + time
-        served.append(now + pace.delay("alice", now))
+        delay = pace.delay("alice", now)
+        assert delay is not None
+        served.append(now + delay)
         assert pace.delay(f"another at {time}", now) == 0
     assert served == sorted(served)
     for number, first in enumerate(served):
@@ -86,24 +88,46 @@ def test_after_ten_requests_at_once_a_user_has_twenty_a_second(
 def test_requests_that_keep_the_pace_do_not_wait() -> None:
     pace = Pace()
     assert [pace.delay("alice", 7.0) for _ in range(10)] == [0.0] * 10
-    assert pace.delay("alice", 7.0) > 0
+    assert pace.delay("alice", 7.0) == pytest.approx(1 / 20)
     assert [pace.delay("bob", number / 15) for number in range(100)] == [0.0] * 100
 
 
-async def test_a_burst_of_one_user_is_answered_after_a_later_request_of_another(
+def test_a_user_who_sends_more_than_can_wait_is_refused_and_can_go_on_later() -> None:
+    pace = Pace()
+    delays = [pace.delay("alice", 7.0) for _ in range(1000)]
+    waiting = [delay for delay in delays if delay is not None]
+    assert max(waiting) <= 30 and len(waiting) == pytest.approx(10 + 20 * 30, abs=1)
+    assert None not in delays[: len(waiting)]
+    assert pace.delay("alice", 8.0) is not None
+    assert pace.delay("alice", 60.0) == 0
+
+
+async def test_a_burst_of_one_user_waits_and_another_user_is_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DEEP_RESEARCH_SERVER_TOKENS", f"alice:{ALICE} bob:{BOB}")
     answered = list[str]()
+    bob_is_answered = asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         answered.append(Request(scope).headers["authorization"])
         await Response()(scope, receive, send)
 
-    transport = httpx.ASGITransport(app=Guard(app))
+    async def sleep(seconds: float) -> None:
+        await bob_is_answered.wait()
+
+    guard = Guard(app, pace=Pace(clock=lambda: 7.0, sleep=sleep))
+    transport = httpx.ASGITransport(app=guard)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-        headers = {token: {"Authorization": f"Bearer {token}"} for token in (ALICE, BOB)}
-        burst = [client.post("/threads", json={}, headers=headers[ALICE]) for _ in range(20)]
-        await asyncio.gather(*burst, client.post("/threads", json={}, headers=headers[BOB]))
-    assert len(answered) == 21
+
+        async def post(token: str) -> int:
+            headers = {"Authorization": f"Bearer {token}"}
+            return (await client.post("/threads", json={}, headers=headers)).status_code
+
+        burst = asyncio.gather(*(post(ALICE) for _ in range(620)))
+        assert await post(BOB) == 200
+        bob_is_answered.set()
+        statuses = await burst
     assert answered.index(f"Bearer {BOB}") <= 10
+    assert statuses.count(200) == pytest.approx(610, abs=1)
+    assert {*statuses} == {200, 429}
