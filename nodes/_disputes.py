@@ -45,7 +45,7 @@ class StatedDispute(BaseModel):
         # The numbers in it are those of the model's results, not those of the report.
         words = in_one_line(without_markers(given))
         # Models also write "open: both are from the same year".
-        is_open = not words or re.match(rf"{UNRESOLVED}\b", words, re.IGNORECASE)
+        is_open = not words or re.match(rf"{UNRESOLVED}(?:$|\s*[.:;,(–—-])", words, re.IGNORECASE)
         return UNRESOLVED if is_open else words
 
 

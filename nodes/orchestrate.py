@@ -28,9 +28,7 @@ from ..core.records.plan import Observation
 from ..core.records.research import Progress, Task
 from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.offer import (
-    ToolOffer,
-)
+from ..tools.offer import ToolOffer
 from ..tools.tool import tool_schema
 from ._budget import Budget
 from ._control import THINK_TOOL_SCHEMA

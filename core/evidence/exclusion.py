@@ -138,8 +138,8 @@ class ExcludedSources(NamedTuple):
         """Return, for each statement of a report that only these sources support, `wanted` ones
         among them, where it stood and of which kind it was.
 
-        This can be shown to models: it has no word of the statement itself, and of what stood
-        around it only words that the `remaining` text of the report still has.
+        Models may see this: it contains no word of the statement, and words around it only as far
+        as the `remaining` text of the report still has them.
         """
         units = report_units(report.text, report.keys)
         by_start = dict[int, ReportUnit]()

@@ -26,7 +26,7 @@ def _observation(fields: Fields) -> tuple[type, Fields]:
 
 
 def _step_task(fields: Fields) -> tuple[type, Fields]:
-    """Drop the relevance of what is known of other steps: it was the share of common words."""
+    """Drop the field `relevance` of elements and gaps, which were once ordered by common words."""
     elements = [_without(element, "relevance") for element in fields.get("elements", ())]
     gaps = [_with_dispute(gap) for gap in fields.get("gaps", ())]
     return StepTask, {**fields, "elements": elements, "gaps": gaps}

@@ -143,8 +143,8 @@ def has_calculations(message: AIMessage) -> bool:
 def answered_calculations(
     message: AIMessage, calculator: Calculator, before: list[AnyMessage]
 ) -> list[AnyMessage]:
-    """Return a message with the results of what it has calculated; `before` are the messages that
-    it answers."""
+    """Return a message of a model, followed by the results of its calculations; `before` are the
+    messages before it."""
     calls = Calls.read(message, {tool_names.CALCULATE}, before)
     answers = dict[str, str](calls.refused)
     for call_id, lines in _results(calls, calculator).items():

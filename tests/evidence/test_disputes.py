@@ -9,9 +9,7 @@ from deep_research.app.exports._page import report_page
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import comparison_table
 from deep_research.core.evidence.memory._naming import names_dispute
-from deep_research.core.evidence.memory.observations import (
-    ThreadDisputes,
-)
+from deep_research.core.evidence.memory.observations import ThreadDisputes
 from deep_research.core.records.plan import Learning, Observation
 from deep_research.core.records.research import Run
 from deep_research.core.records.sources import Dispute

@@ -15,6 +15,8 @@ from kit.runs import REPORT, Lab, answered, research, search
 from langchain_core.language_models import ModelProfile
 
 from deep_research.core.evidence.memory.observations import ThreadDisputes
+from deep_research.core.records.sources import UNRESOLVED
+from deep_research.nodes._disputes import StatedDispute
 from deep_research.state import ResearchState
 
 LIT, LATER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
@@ -184,3 +186,19 @@ async def test_what_two_steps_of_a_plan_declare_in_other_words_is_merged(tmp_pat
     assert set(settled.claims) in map(set, OTHER_WORDS[:2])
     [_, row] = rows_of(state)
     assert row[-1] == "open" and "[" in row[0] and "[" in row[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "resolution"),
+    [
+        ("open", UNRESOLVED),
+        ("Open: both are of 2025", UNRESOLVED),
+        ("", UNRESOLVED),
+        (None, UNRESOLVED),
+        ("Open data of 2025 are newer", "Open data of 2025 are newer"),
+    ],
+)
+def test_a_dispute_is_open_only_if_the_model_says_so(given: object, resolution: str) -> None:
+    fields = {"claim": "a", "document": 1, "other": "b", "other_document": 2}
+    stated = StatedDispute.model_validate({**fields, "resolution": given})
+    assert stated.resolution == resolution

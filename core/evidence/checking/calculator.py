@@ -66,8 +66,8 @@ class Calculator:
         request: str,
         earlier: Iterable[Calculation] = (),
     ) -> None:
-        """`sources` are the keys and texts of what the model has read, by the numbers that it
-        cites; `request` is what the user has written; `earlier` are the known calculations.
+        """`sources`: key and texts of each source, by the number under which the model cites it;
+        `request`: the user's messages; `earlier`: the calculations made so far.
         """
         self._sources = sources
         self._request = request

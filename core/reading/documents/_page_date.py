@@ -35,7 +35,7 @@ _ARTICLE = re.compile(
 _NO_TEXT = re.compile(
     r"product|itempage|collectionpage|itemlist|searchresults|event\b", re.IGNORECASE
 )
-"""Types of pages whose dates are of what they offer, or say nothing about it."""
+"""Types of pages without a text of their own: their dates are those of products or events."""
 _LIVING_YEARS = 2
 """A page that was changed more than this many years after its publication, as an encyclopedia is,
 gets the date of the change."""
@@ -73,7 +73,7 @@ _APART = re.compile(
     r"|latest|teasers?|promo|events?|calendar|outbrain|taboola|ticker|cookies?|consent)(?=$|[\s_-])",
     re.IGNORECASE,
 )
-"""Class names and ids of what stands on a page beside its content."""
+"""Class names and ids of elements outside a page's content."""
 _ABOVE = 6
 _BELOW = 14
 """Numbers of lines of content above and below the title in which the date of a page stands."""
