@@ -8,7 +8,7 @@ import json
 import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -136,11 +136,15 @@ def hostile_web(tls: ssl.SSLContext | None = None) -> Iterator[Web]:
 @contextmanager
 def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> Iterator[int]:
     """Serve connections at a free port of loopback, in a thread; the port."""
-    writers = list[asyncio.StreamWriter]()
+    writers = set[asyncio.StreamWriter]()
 
     async def tracked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writers.append(writer)
+        writers.add(writer)
         await serve(reader, writer)
+        # asyncio cannot abort a connection that it has closed after sending its last data.
+        with suppress(OSError):
+            await writer.wait_closed()
+        writers.discard(writer)
 
     with start_blocking_portal() as portal:
         server = portal.call(partial(asyncio.start_server, tracked, "127.0.0.1", 0, ssl=tls))
