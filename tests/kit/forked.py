@@ -29,6 +29,8 @@ from typing import Any
 _PRODUCT = "deep_research"
 _REQUEST_BYTES = 1_000_000
 _STREAMS = 3
+_ENVIRONMENT = dict(os.environ)
+"""As it was before any test: the test that is the first to fork may have changed its own."""
 _SUBREAPER = 36
 """`PR_SET_CHILD_SUBREAPER` of Linux's `prctl`: orphaned descendants become children."""
 _LEFT_OUT = (
@@ -117,7 +119,7 @@ class _Forker:
         self._lock = threading.Lock()
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # A fork would lack the threads that OpenBLAS starts.
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        environment = {**_ENVIRONMENT, "OPENBLAS_NUM_THREADS": "1"}
         environment.pop("PYTHONPATH", None)
         # Without -P the modules of the kit would hide others of their name.
         command = [sys.executable, "-P", __file__, str(theirs.fileno())]
