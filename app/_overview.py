@@ -16,6 +16,7 @@ from ..core.dialogue.conversation import safe_text
 from ..core.settings.installed import code_version
 from ..core.store.location import FAILURE_NOTE, OVERVIEW_NOTE, SETTINGS_NOTE, StoredThread
 from ._settings import RunName
+from .words import counted
 
 if TYPE_CHECKING:
     from ..core.records.research import Strategy
@@ -40,6 +41,8 @@ class Overview(NamedTuple):
     """Whether the run has steps left."""
     status: str
     """Status of a run that is not running, waiting or failed."""
+    gaps: int
+    """How many gaps its report leaves open."""
     changed: str
     """Time of the last change (ISO 8601)."""
     stop_reason: str
@@ -106,6 +109,9 @@ class ListedRun(NamedTuple):
         name = f"[{self.name}] " if self.name else ""
         words = " ".join(safe_text(name + self.overview.title).split())
         status = "running in another process" if self.runner else self.status
+        gaps = self.overview.gaps
+        if status == "completed_with_gaps" and gaps:
+            status = f"completed, {counted(gaps, 'gap')}"
         changed = ""
         if self.overview.changed:
             changed = f"{datetime.fromisoformat(self.overview.changed).astimezone():%Y-%m-%d %H:%M}"

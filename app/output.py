@@ -70,6 +70,7 @@ def listed_run(stored: StoredRun) -> ListedRun:
         asks=stored.asks,
         is_unfinished=stored.is_unfinished,
         status=stored.settled_status,
+        gaps=len(ReportNotes(stored.state).gaps()),
         changed=stored.changed,
         stop_reason=run.stop_reason,
         time=time,

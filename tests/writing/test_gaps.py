@@ -16,7 +16,7 @@ from langchain_core.language_models import ModelProfile
 from deep_research.app._settings import RunName
 from deep_research.app.exports._page import report_page
 from deep_research.app.exports.finished import finished_report
-from deep_research.app.output import end_line, run_json, run_page
+from deep_research.app.output import end_line, listed_run, run_json, run_page
 from deep_research.app.runs import StoredRun
 from deep_research.app.server._routes import run_data
 from deep_research.state import ResearchState
@@ -114,6 +114,8 @@ async def test_status_notes_page_list_and_json_count_the_same_gaps(
     assert [gap["question"] for gap in data["gaps"]] == missing
     count = {0: "no gaps", 1: "1 gap, named"}.get(len(missing), f"{len(missing)} gaps, named")
     assert f"; {count}" in end_line(stored)
+    status = f"completed, {count.removesuffix(', named')}" if missing else "completed "
+    assert status in listed_run(stored).line("0")
     if state.report.audit:
         assert list(state.report.audit.gaps) == missing
         left = f"{len(missing)} gap{'' if len(missing) == 1 else 's'} left open"
