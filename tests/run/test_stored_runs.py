@@ -72,7 +72,7 @@ def run_as_data(desk: Desk, thread: str) -> Mapping[str, Any]:
 def test_stored_runs_are_listed_with_their_status(stored: Desk) -> None:
     listed = stored.call("runs").out.splitlines()
     statuses = {line.split("[")[1].split("]")[0]: line.split()[3] for line in listed}
-    endings = {"finished": "completed_with_gaps", "waiting": "waiting", "killed": "stopped"}
+    endings = {"finished": "completed,", "waiting": "waiting", "killed": "stopped"}
     assert statuses == {name: endings[name.partition("-")[2]] for name in RUNS}
     assert stored.call("runs").out.splitlines() == listed, "from the overviews that are kept now"
 
