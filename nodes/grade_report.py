@@ -5,6 +5,7 @@ stays open."""
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -64,7 +65,7 @@ class GradeReport(Form):
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the `gaps` that the draft answers, that the request does not ask for, or that a grade names as missing."""  # noqa: E501
     named_disputes: list[int] = Field(default_factory=list)
-    """Numbers of the `disputes` of which the draft gives both sides."""
+    """Numbers of the `disputes` of which the draft gives both sides, in whichever words."""
 
     @field_validator("edits", mode="before")
     @classmethod
@@ -74,8 +75,9 @@ class GradeReport(Form):
         for edit in given if isinstance(given, list) else ():
             try:
                 valid.append(ReportEdit.model_validate(edit))
-            except ValidationError:
-                continue
+            except ValidationError as error:
+                logger = logging.getLogger(__name__)
+                logger.info("An edit is dropped: %d faults", error.error_count())
         return valid
 
 
