@@ -86,7 +86,14 @@ def dispatch_tasks(
     state: ResearchState,
 ) -> (
     Sequence[Send]
-    | Literal["orchestrate", "analyze_findings", "cross_check", "write_report", "edit_report"]
+    | Literal[
+        "orchestrate",
+        "analyze_findings",
+        "cross_check",
+        "write_report",
+        "grade_report",
+        "edit_report",
+    ]
 ):
     """Dispatch a researcher per task, or go on to an analysis, the report, or a further turn.
 
@@ -100,9 +107,7 @@ def dispatch_tasks(
         is_declared = any(pair.step != FINAL_CHECK for pair in found)
         if is_declared or state.progress.is_disputed:
             return "cross_check"
-        if state.draft:
-            return "edit_report"
-        return "write_report"
+        return _route_to_report(state)
     if state.tasks:
         return [Send("researcher", {"task": task}) for task in state.tasks]
     return "orchestrate"
@@ -168,51 +173,46 @@ def _is_settled(state: ResearchState) -> bool:
     return plan.text == plan_of_steps(state.steps, plan.title, plan.requirements).text
 
 
-def route_after_cross_check(state: ResearchState) -> Literal["frame_report", "edit_report"]:
-    """Write the report, or edit an existing draft."""
-    return "edit_report" if state.draft else "frame_report"
-
-
-def route_after_grade_report(
+def route_after_cross_check(
     state: ResearchState,
-) -> Literal["orchestrate", "edit_report", "verify_report"]:
-    """Research open requirements if tasks are waiting, add known results to the draft, or verify
-    it.
-    """
-    if state.progress.waiting:
-        return "orchestrate"
-    return _edit_or_verify(state)
+) -> Literal["frame_report", "grade_report", "edit_report"]:
+    """Write the report, or change an existing draft."""
+    following = _route_to_report(state)
+    return "frame_report" if following == "write_report" else following
+
+
+def _route_to_report(
+    state: ResearchState,
+) -> Literal["write_report", "grade_report", "edit_report"]:
+    """Write the report; after research for an existing draft, have it edited, or change it as the
+    user wants."""
+    if state.run.entry == "edit":
+        return "edit_report"
+    return "grade_report" if state.draft else "write_report"
+
+
+def route_after_grade_report(state: ResearchState) -> Literal["orchestrate", "verify_report"]:
+    """Research open requirements if tasks are waiting, otherwise verify the draft."""
+    return "orchestrate" if state.progress.waiting else "verify_report"
 
 
 def route_after_grade_planned_report(
     state: ResearchState,
-) -> Literal["schedule", "edit_report", "verify_report"]:
+) -> Literal["schedule", "verify_report"]:
     """Like `route_after_grade_report`, with steps instead of tasks."""
     if all(step.is_over for step in state.steps):
-        return _edit_or_verify(state)
+        return "verify_report"
     return "schedule"
 
 
-def route_after_edit_report(
-    state: ResearchState,
-) -> Literal["orchestrate", "grade_report", "verify_report"]:
-    """Research facts that an edit needs, verify the edited report, or grade a draft again."""
-    if state.run.entry != "edit":
-        return "grade_report"
-    if _has_tasks(state):
-        return "orchestrate"
-    return "verify_report"
+def route_after_edit_report(state: ResearchState) -> Literal["orchestrate", "verify_report"]:
+    """Research facts that an edit needs, or verify the edited report."""
+    return "orchestrate" if _has_tasks(state) else "verify_report"
 
 
 def _has_tasks(state: ResearchState) -> bool:
     """Whether tasks or steps wait for research."""
     return bool(state.progress.waiting) or not all(step.is_over for step in state.steps)
-
-
-def _edit_or_verify(state: ResearchState) -> Literal["edit_report", "verify_report"]:
-    if state.draft and state.draft.is_lacking:
-        return "edit_report"
-    return "verify_report"
 
 
 def dispatch_steps(state: ResearchState) -> Sequence[Send] | Literal["schedule", "cross_check"]:

@@ -94,6 +94,7 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
             "analyze_findings",
             "cross_check",
             "write_report",
+            "grade_report",
             "edit_report",
         ],
     )
@@ -103,7 +104,11 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_conditional_edges(
         "cross_check",
         route_after_cross_check,
-        {"frame_report": "write_report", "edit_report": "edit_report"},
+        {
+            "frame_report": "write_report",
+            "grade_report": "grade_report",
+            "edit_report": "edit_report",
+        },
     )
     graph.add_edge("write_report", "grade_report")
     graph.add_conditional_edges("grade_report", route_after_grade_report)

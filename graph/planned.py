@@ -123,11 +123,7 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_conditional_edges(
         "edit_report",
         route_after_edit_report,
-        {
-            "orchestrate": "schedule",
-            "grade_report": "grade_report",
-            "verify_report": "verify_report",
-        },
+        {"orchestrate": "schedule", "verify_report": "verify_report"},
     )
     graph.add_edge("verify_report", END)
     return graph

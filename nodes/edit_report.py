@@ -1,12 +1,12 @@
-"""Changes a report block by block: as the user asks, or as the editor of a draft does, with the
-results of the last research round. All blocks that are not named stay as they are."""
+"""Changes a report block by block, as the user asks. All blocks that are not named stay as they
+are."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from langchain_core.messages import HumanMessage
 from pydantic import Field
@@ -15,29 +15,22 @@ from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import estimated_tokens
 from ..core.errors import ModelFailed, log_failure
 from ..core.evidence.checking.calculator import with_basis
-from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.citations.markers import (
-    cited_calculations,
-    note_marks,
-    replace_markers,
-    with_calculations,
-)
-from ..core.evidence.citations.rendering import clean_for_draft, joined_footnotes
+from ..core.evidence.citations.markers import cited_calculations
 from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.text.sentences import sentences_of
 from ..core.models.resolve import RoleModels
-from ..core.records.report import Draft, Grade, Remark, Report, word_count
-from ..core.records.research import Calculation, Finding, by_calculation_number
-from ..core.records.sources import Source
-from ..core.writing.blocks import ReportBlock, Table, report_blocks
+from ..core.records.report import Draft, Grade, Report
+from ..core.records.research import Calculation, by_calculation_number
+from ..core.writing.blocks import ReportBlock, report_blocks
 from ..core.writing.calculating import CalculatingForm
 from ..core.writing.language import Language
 from ..core.writing.versions import ThreadVersions
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from ..tools.tool import as_lines
-from ._edits import apply_edits, losses
+from ._draft_edits import EditedDraft, edited_draft, left_out_notice, shown_block
+from ._edits import losses
 from ._further_research import (
     may_research,
     replaced_topics,
@@ -59,10 +52,6 @@ _MESSAGES = 5
 """Maximum number of the user's earlier messages that the writer is shown."""
 _NAMED = 5
 """Maximum number of lost figures, names and citations that a notice names."""
-_NAMING_WORDS = 4
-"""Number of words by which a notice names a block."""
-_ADDING = frozenset({"insert_after", "insert_row", "insert_column"})
-"""Kinds of edits that change nothing that is there."""
 _NOT_REPLACED = "No other sources were searched for what was taken out"
 _NOTHING_TO_REPLACE = "No statement of the report rested on the excluded sources alone."
 _NO_MODEL = "that needs a language model (models)"
@@ -92,11 +81,9 @@ class EditReport(CalculatingForm):
 
 
 async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Ask the writer's model for changes, and apply them to the draft.
+    """Ask the writer's model for the changes that the user wants, and apply them to the report.
 
-    If an edit needs facts that nobody has found, its tasks wait for research. Without remarks of
-    the editor, a draft is only changed if the findings have material on requirements that it
-    leaves open.
+    If they need facts that nobody has found, tasks wait for research.
     """
     turn = await begin_turn(state, runtime)
     excluded = state.sources.keys() - turn.state.sources.keys()
@@ -104,15 +91,11 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     state = turn.state
     draft = state.draft
     assert draft is not None
-    is_edit = state.run.entry == "edit"
-    if not is_edit and not _has_material(state.findings.values(), draft):
-        return {"draft": draft.model_copy(update={"is_lacking": False})}
     turn.announce("edit")
-    editor = _Editor(turn, draft, is_edit=is_edit)
-    if is_edit and base and excluded:
+    editor = _Editor(turn, draft)
+    if base and excluded:
         await editor.take_out(ExcludedSources(excluded), base)
-    if is_edit:
-        editor.replaced = await replaced_topics(turn, stored, draft, ExcludedSources(excluded))
+    editor.replaced = await replaced_topics(turn, stored, draft, ExcludedSources(excluded))
     # Excluding sources needs no model.
     can_ask = not RoleModels(turn.context).is_extractive("writer")
     if editor.replaced and editor.may_research and can_ask:
@@ -131,44 +114,23 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         # Only excluded sources supported it.
         nothing = labels(state.run.language_code).no_citation
         changed = changed.model_copy(update={"text": nothing, "streamed": nothing})
-    if not is_edit and changed.length_fault:
-        editor.notices.append(changed.length_fault)
-    changed = changed.model_copy(
-        update={"findings": tuple(state.findings), "is_lacking": False, "remarks": ()}
-    )
+    changed = changed.model_copy(update={"findings": tuple(state.findings)})
     editor.note_replaced()
     update = turn.update(
         notices=(*state.run.notices, *editor.notices), done=editor.done, **editor.language
     )
     turn.apply(run=update["run"], draft=changed)
     update["calculations"] = editor.calculations
-    if is_edit:
-        update["excluded"] = settled_exclusions(state.excluded)
-        messages = await asyncio.to_thread(turn.delivery.edited_draft_messages, changed)
-    elif changed.text == draft.text:
-        return {**update, "draft": changed}
-    else:
-        messages = await asyncio.to_thread(turn.delivery.changed_draft_messages, changed)
+    update["excluded"] = settled_exclusions(state.excluded)
+    messages = await asyncio.to_thread(turn.delivery.edited_draft_messages, changed)
     turn.emit(turn.delivery.revision(turn.placement, draft.text))
     return {**update, "draft": changed, "messages": messages}
 
 
-def _has_material(findings: Iterable[Finding], draft: Draft) -> bool:
-    """Whether there are remarks or new findings, or findings that have what the draft lacks."""
-    if draft.remarks:
-        return True
-    for finding in findings:
-        if finding.text and finding.id not in draft.findings:
-            return True
-    return any(grade.is_found for grade in draft.open_grades)
-
-
 class _Editor:
-    """Asks the writer's model for the changes of a draft."""
+    """Asks the writer's model for the changes of a report, as a draft."""
 
-    def __init__(self, turn: Turn, draft: Draft, *, is_edit: bool) -> None:
-        """`is_edit`: the user asks for them; otherwise they answer open requirements and mend what
-        the editor's remarks name."""
+    def __init__(self, turn: Turn, draft: Draft) -> None:
         self._turn = turn
         self._state = turn.state
         self.draft = draft
@@ -176,15 +138,14 @@ class _Editor:
         self.calculations: Mapping[str, Calculation] = {}
         """The calculations that are new or have changed, by name."""
         self._calculations_before = turn.state.calculations
-        self._is_edit = is_edit
         self._blocks = report_blocks(draft.text)
         self._room = int(turn.context.limits.form_tokens * _ANSWER_SHARE)
-        self._is_long = is_edit and _tokens(draft.text) > self._room
+        self._is_long = _tokens(draft.text) > self._room
         self._values: dict[str, Any] = {}
         self._taken_out: Sequence[str] = ()
         self.replaced: Sequence[str] = ()
         """On what the user wants other sources in place of excluded ones; see `replaced_topics`."""
-        self.may_research = is_edit and not self._state.own_findings and may_research(turn)
+        self.may_research = not self._state.own_findings and may_research(turn)
         """Whether facts that are missing can be looked up; once an edit."""
         self.notices: list[str] = []
         """Notices for the reader about the changes."""
@@ -194,7 +155,7 @@ class _Editor:
     @property
     def done(self) -> str:
         """What the user's edit has changed; empty if nothing is known."""
-        return self.notices[0] if self._is_edit and self.notices else ""
+        return self.notices[0] if self.notices else ""
 
     async def take_out(self, excluded: ExcludedSources, base: Report) -> None:
         """Note the statements that were taken out of the report `base` with its sources."""
@@ -247,7 +208,7 @@ class _Editor:
         """Note for the reader what was not searched for, although the user wants other sources."""
         turn = self._turn
         is_wanted = any(known.needs_replacement for known in self._state.excluded.values())
-        if self._is_edit and is_wanted and not self.replaced:
+        if is_wanted and not self.replaced:
             self.notices.append(_NOTHING_TO_REPLACE)
         if not self.replaced:
             return
@@ -268,7 +229,7 @@ class _Editor:
         if not self._values:
             self._values = await self._prompt_values()
         values = {"part": None, "refused": "", **self._values, **asked}
-        if not self._is_edit or asked:
+        if asked:
             return await turn.filler.ask_if_possible(
                 EditReport, "writer", "edit_report", (), **values
             )
@@ -289,7 +250,7 @@ class _Editor:
         values: dict[str, Any] = {
             "instructions": turn.context.instructions,
             "words": self.draft.words,
-            "report": fenced_knowledge(report=[_shown(block) for block in self._blocks]),
+            "report": fenced_knowledge(report=list(map(shown_block, self._blocks))),
             "sources": turn.basis.described_sources,
             "may_research": self.may_research,
             "is_long": self._is_long,
@@ -298,28 +259,17 @@ class _Editor:
             "title": "",
             "passages": "",
             "knowledge": "",
-            "is_draft": not self._is_edit,
-            "requirements": "",
-            "remarks": "",
             "open_points": "",
             "taken_out": 0,
             "calculations": turn.basis.calculations,
             "results": "",
             "replaced": "",
         }
-        if state.own_findings or not self._is_edit:
-            values["knowledge"] = turn.basis.known_findings(turn.context.limits.memory_tokens)
-        if not self._is_edit:
-            open_points = list[str]()
-            for grade in self.draft.open_grades:
-                open_points.append(f"- {_open_point(grade)}")
-            if open_points:
-                values["requirements"] = fence("\n".join(open_points))
-            remarks = [f"- {_remark(remark)}" for remark in self.draft.remarks]
-            if remarks:
-                values["remarks"] = fence("\n".join(remarks))
-            values["request"] = state.run.question
-            return values
+        if state.own_findings:
+            findings = turn.basis.known_findings(turn.context.limits.memory_tokens)
+            values["knowledge"] = fenced_knowledge(
+                findings=findings, not_found=turn.basis.not_found
+            )
         conversation = Conversation(state.messages)
         request = conversation.question
         standing = Conversation(ThreadVersions(state).standing_messages)
@@ -392,12 +342,10 @@ class _Editor:
                 mended = {edit.block for edit in new}
                 left_out = [(edit, why) for edit, why in left_out if edit.block not in mended]
                 left_out += [(edits[index], why) for index, why in edited.refused.items()]
-        draft = edited.draft.model_copy(update={"calculations": self._cited(edited.draft.text)})
-        if self._is_edit:
-            draft = self._with_title_and_grades(draft, form)
-            if form.language.strip():
-                language = Language.named(form.language)
-                self.language = {"language": language.name, "language_code": language.code}
+        draft = self._with_title_and_grades(edited.draft, form)
+        if form.language.strip():
+            language = Language.named(form.language)
+            self.language = {"language": language.name, "language_code": language.code}
         await asyncio.to_thread(self._note, form, edited, left_out)
         return draft
 
@@ -411,33 +359,9 @@ class _Editor:
         known = {**self._state.calculations, **self.calculations}
         return by_calculation_number(known.values())
 
-    def _edited(self, edits: Sequence[ReportEdit]) -> _Edited:
-        """Return the draft with the edits; unless the user asks for them, blocks that no remark
-        names are only added to."""
-        sources = self._state.sources
-        edits = [_with_known(edit, self._known_calculations) for edit in edits]
-        if self._is_edit:
-            return _edited(sources, self.draft, edits)
-        allowed = dict[int, ReportEdit]()
-        refused = dict[int, str]()
-        for index, edit in enumerate(edits):
-            if edit.kind in _ADDING or self._is_remarked(edit):
-                allowed[index] = edit
-            else:
-                refused[index] = "no remark names this block, so it is only added to"
-        edited = _edited(sources, self.draft, list(allowed.values()))
-        for position, index in enumerate(allowed):
-            if position in edited.refused:
-                refused[index] = edited.refused[position]
-        return edited._replace(refused=refused)
-
-    def _is_remarked(self, edit: ReportEdit) -> bool:
-        """Whether the editor's remarks name all blocks that an edit changes."""
-        changed = range(edit.block, max(edit.block, edit.last) + 1)
-        return all(
-            any(not remark.blocks or number in remark.blocks for remark in self.draft.remarks)
-            for number in changed
-        )
+    def _edited(self, edits: Sequence[ReportEdit]) -> EditedDraft:
+        """Return the draft with the edits."""
+        return edited_draft(self.draft, edits, self._state.sources, self._known_calculations)
 
     async def _by_parts(self) -> list[ReportEdit]:
         """Ask for the changes of a long report part by part."""
@@ -466,29 +390,23 @@ class _Editor:
                 if number in form.answered:
                     grade = Grade(requirement=grade.requirement, verdict="answered")
             grades.append(grade)
-        return draft.model_copy(update={**changes, "grades": tuple(grades), "is_graded": True})
+        return draft.model_copy(update={**changes, "grades": tuple(grades)})
 
     def _note(
-        self, form: EditReport, edited: _Edited, left_out: Iterable[tuple[ReportEdit, str]]
+        self, form: EditReport, edited: EditedDraft, left_out: Iterable[tuple[ReportEdit, str]]
     ) -> None:
         """Note for the reader what was changed, left out (edits with the reasons) and lost."""
         run = self._state.run
-        if self._is_edit:
-            done = " ".join(form.done.split())
-            if done:
-                self.notices.append(done)
-            self.notices += self._calculated_again()
-            for task in form.tasks:
-                self.notices.append(f"Not researched for this change: {task}")
-            if self._turn.context.verify == "off":
-                self.notices.append(_NOT_CHECKED)
+        done = " ".join(form.done.split())
+        if done:
+            self.notices.append(done)
+        self.notices += self._calculated_again()
+        for task in form.tasks:
+            self.notices.append(f"Not researched for this change: {task}")
+        if self._turn.context.verify == "off":
+            self.notices.append(_NOT_CHECKED)
         for edit, reason in left_out:
-            kind = edit.kind.replace("_", " ")
-            where = self._name_of(edit.block)
-            self.notices.append(f"A change was left out ({kind}, {where}): {reason}.")
-        if not self._is_edit:
-            # The draft that the changes replace is no version to go back to.
-            return
+            self.notices.append(left_out_notice(edit, reason, self._blocks))
         request = Conversation(self._state.messages).question
         fewest_words: int | None = 1
         if self.language:
@@ -502,14 +420,6 @@ class _Editor:
                 named += f" and {len(lost) - _NAMED} more"
             self.notices.append(f"No longer in the report, but in the version before: {named}.")
 
-    def _name_of(self, number: int) -> str:
-        """Return the number of a block with its first words, which the reader can find."""
-        if not 0 < number <= len(self._blocks):
-            return f"block {number}"
-        plain = replace_markers(self._blocks[number - 1].text, " ")
-        words = [word for word in plain.split() if any(map(str.isalnum, word))]
-        return f"block {number}: {' '.join(words[:_NAMING_WORDS])} …"
-
 
 def _tokens(text: str) -> int:
     return estimated_tokens([HumanMessage(text)])
@@ -518,30 +428,6 @@ def _tokens(text: str) -> int:
 def _open_point(grade: Grade) -> str:
     """Return a requirement that the report leaves open, with what is missing."""
     return ": ".join(filter(None, (grade.requirement, grade.missing)))
-
-
-def _remark(remark: Remark) -> str:
-    """Return a remark with the blocks that it names."""
-    if not remark.blocks:
-        return f"The whole report: {remark.text}"
-    numbers = ", ".join(map(str, remark.blocks))
-    return f"Block {numbers}: {remark.text}"
-
-
-def _shown(block: ReportBlock) -> dict[str, Any]:
-    """Return a block as the model is shown it."""
-    shown: dict[str, Any] = {
-        "block": block.number,
-        "kind": block.kind,
-        "words": word_count(block.text),
-    }
-    if block.kind != "table":
-        return {**shown, "text": block.text}
-    table = Table.read(block)
-    rows = dict[int, list[str]]()
-    for number, row in enumerate(table.rows, 1):
-        rows[number] = row.values
-    return {**shown, "columns": dict(enumerate(table.header.values, 1)), "rows": rows}
 
 
 def _each_once(passages: Sequence[str]) -> list[str]:
@@ -586,55 +472,3 @@ def _parts(blocks: Sequence[ReportBlock], room: int) -> list[tuple[int, int]]:
     if blocks:
         parts.append((first, len(blocks)))
     return parts
-
-
-def _with_known(edit: ReportEdit, known: Collection[int]) -> ReportEdit:
-    """Return an edit whose texts cite only these calculations."""
-    numbers = {number: number for number in known}
-    text, _ = with_calculations(edit.text, numbers)
-    cells = [with_calculations(cell, numbers)[0] for cell in edit.cells]
-    return edit.model_copy(update={"text": text, "cells": cells})
-
-
-class _Edited(NamedTuple):
-    """A draft after edits; see `Edited`."""
-
-    draft: Draft
-    refused: dict[int, str]
-    replaced: str
-
-
-def _edited(sources: Mapping[str, Source], draft: Draft, edits: Sequence[ReportEdit]) -> _Edited:
-    """Return the draft with the edits, whose texts are cleaned like the draft itself."""
-    removed_markers = draft.removed_markers
-    labels = {mark.label for mark in note_marks(draft.text)}
-    labels_before = frozenset(labels)
-    cleaned = list[ReportEdit]()
-    for edit in edits:
-        texts = list[str]()
-        for written in (edit.text, *edit.cells):
-            text, _, removed = clean_for_draft(written, sources, labels)
-            removed_markers += removed
-            labels.update(mark.label for mark in note_marks(text))
-            texts.append(text)
-        cleaned.append(edit.model_copy(update={"text": texts[0], "cells": texts[1:]}))
-    edited = apply_edits(draft.text, cleaned)
-    whole = edited.text
-    if labels > labels_before:
-        # The footnotes of new texts go to the end.
-        whole = joined_footnotes(whole)
-    numbered = by_number(sources.values())
-    keys = {number: source.key for number, source in numbered.items()}
-    text, cited = known_citations(whole, keys)
-    changed = draft.model_copy(
-        update={
-            "text": text,
-            "sources": tuple(cited.values()),
-            "numbers": tuple(cited),
-            "streamed": text,
-            "streamed_sources": tuple(cited.values()),
-            "removed_markers": removed_markers,
-            "is_graded": draft.is_graded and text == draft.text,
-        }
-    )
-    return _Edited(changed, edited.refused, edited.replaced)

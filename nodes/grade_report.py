@@ -1,24 +1,30 @@
-"""Has the draft edited: graded against the request's checklist, and read for faults of reasoning,
-repetition and length. Prepares research on what is open."""
+"""Has the draft edited and graded: a model mends its faults, adds what the findings hold on open
+requirements, and says how well it then meets the request's checklist. Prepares research on what
+stays open."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, ValidationError, field_validator
 
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
+from ..core.evidence.text.words import tokens
 from ..core.records.plan import Observation
-from ..core.records.report import Draft, Grade, Remark
+from ..core.records.report import Draft, Grade
+from ..core.records.research import Finding, by_calculation_number
 from ..core.records.sources import Dispute
-from ..core.writing.blocks import ReportBlock, report_blocks
+from ..core.writing.blocks import report_blocks
 from ..core.writing.forms import Form
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from ._draft_edits import edited_draft, left_out_notice, shown_block
 from ._further_research import may_research, tasks_waiting
-from ._knowledge import as_gaps
+from ._report_edit import ReportEdit
 from .turn import NodeRuntime, Turn, begin_turn
 
 _NOT_GRADED = (
@@ -27,14 +33,8 @@ _NOT_GRADED = (
 )
 
 
-_LITTLE_ROOM = 0.2
-"""Share of the length asked for that is soon filled by additions."""
-_MOST_REMARKS = 5
-"""Maximum number of remarks that the writer is given."""
-
-
 class RequirementGrade(Form):
-    """Whether the report meets a requirement."""
+    """Whether the draft meets a requirement, as it is after the edits."""
 
     number: int
     """Number of the requirement."""
@@ -47,177 +47,231 @@ class RequirementGrade(Form):
     """What to find out, in a sentence understandable on its own; empty if there is nothing to find out."""  # noqa: E501
 
 
-class EditorRemark(Form):
-    """What is wrong with the draft."""
-
-    blocks: list[int]
-    """Numbers of the blocks that have to change."""
-    problem: str
-    """What is wrong and how to mend it, in a sentence."""
-
-
 class GradeReport(Form):
-    """Hand in the grades."""
+    """Hand in the edits of the draft, and the grades that it has with them."""
 
-    grades: list[RequirementGrade]
-    """One for each requirement, by its number."""
-    remarks: list[EditorRemark] = Field(default_factory=list)
-    """Faults of the draft; empty if it has none."""
     most_words: int = 0
     """The most words that the request allows, or about how many it wants; 0 if it names no length."""  # noqa: E501
     fewest_words: int = 0
     """The fewest words that the request wants, or about how many; 0 if it names no length."""
+    surplus_words: int = 0
+    """By how many words the draft is longer than `most_words`."""
+    edits: list[ReportEdit] = Field(default_factory=list)
+    """The changes of the draft; empty if there is nothing to mend."""
+    grades: list[RequirementGrade]
+    """One for each requirement, by its number."""
+    title: str = ""
+    """The new title, only if it changes."""
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the `gaps` that the draft answers, that the request does not ask for, or that a grade names as missing."""  # noqa: E501
     named_disputes: list[int] = Field(default_factory=list)
-    """Numbers of the `disputes` of which the draft gives both sides."""
+    """Numbers of the `disputes` of which the draft gives both sides, in whichever words."""
+
+    @field_validator("edits", mode="before")
+    @classmethod
+    def _valid(cls, given: object) -> list[ReportEdit]:
+        """Leave out edits that are none, so that the grades beside them count."""
+        valid = list[ReportEdit]()
+        for edit in given if isinstance(given, list) else ():
+            try:
+                valid.append(ReportEdit.model_validate(edit))
+            except ValidationError as error:
+                logger = logging.getLogger(__name__)
+                logger.info("An edit is dropped: %d faults", error.error_count())
+        return valid
 
 
 async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Have the verifier's model grade the draft and, the first time, remark on it.
+    """Have the verifier's model edit and grade the draft.
 
-    If limits allow, prepare research on requirements that are open. Remarks go to the writer, who
-    changes the blocks that they name, once.
+    If limits allow, prepare research on requirements that stay open. After it the draft is edited
+    and graded once more, with what was found; without anything new it stays as it is.
     """
     turn = await begin_turn(state, runtime)
     state = turn.state
     limits = turn.context.limits
-    draft = state.draft
-    assert draft is not None
+    before = state.draft
+    assert before is not None
     requirements = state.plan.requirements if state.plan else ()
-    if draft.is_graded or not limits.checklist_rounds:
+    if not limits.checklist_rounds or not _to_grade(requirements, before.grades):
         return {}
-    to_grade = _to_grade(requirements, draft.grades)
-    if not to_grade:
-        return {}
+    if before.grades and not _has_new_findings(state.findings.values(), before):
+        # The length was left for this turn.
+        faults = [before.length_fault] if before.length_fault else []
+        return turn.costs(notices=(*state.run.notices, *faults))
     if not turn.is_capable("verifier"):
         return {}
     turn.announce("grade")
-    memory = ResearchMemory(state.own_observations)
-    declared = memory.declared_gaps()
-    disputes = ThreadDisputes(state).citing(draft.sources)
-    blocks = report_blocks(draft.text)
     async with turn.paid():
-        form = await _ask(turn, draft, blocks, to_grade, declared, disputes)
-    if form is None:
+        edited = await _Editor(turn, before, requirements).edit()
+    if edited is None:
         return turn.update(notices=(*state.run.notices, _NOT_GRADED))
-    grades = _merged(requirements, draft.grades, form.grades)
-    named = [*draft.named_disputes]
-    for number, dispute in enumerate(disputes, 1):
-        if number in form.named_disputes:
-            named.append(dispute.claims)
-    changes = {"grades": tuple(grades), "is_graded": True, "named_disputes": tuple(named)}
-    graded = draft.model_copy(update=changes)
-    is_first = not draft.grades
-    if is_first:
-        asked = {"fewest_words": form.fewest_words, "most_words": form.most_words}
-        graded = graded.model_copy(update=asked)
+    draft, form, notices = edited
     is_researched = False
-    is_lacking = False
-    remarks = tuple[Remark, ...]()
-    if graded.rounds < limits.checklist_rounds:
-        if is_first:
-            remarks = _remarks(form, len(blocks))
-        is_researched = bool(_open_tasks(graded)) and may_research(turn)
-        is_found = any(grade.is_found for grade in graded.open_grades)
-        is_lacking = is_researched or is_found or bool(remarks)
-        if is_first:
-            remarks += _length_remark(graded, changes_anyway=is_lacking)
-            is_lacking |= bool(remarks)
-    packets = ReportPackets(turn.placement)
-    turn.emit(packets.grades(graded.grades, is_researched=is_researched))
-    update = turn.update()
-    rounds = graded.rounds
-    if is_lacking:
-        rounds += 1
-    graded = graded.model_copy(
-        update={"rounds": rounds, "is_lacking": is_lacking, "remarks": remarks}
-    )
+    if draft.rounds < limits.checklist_rounds:
+        is_researched = bool(_open_tasks(draft)) and may_research(turn)
     if is_researched:
-        update |= tasks_waiting(turn, update["progress"], _open_tasks(graded), graded.rounds)
-    closed = dict[str, Observation]()
-    for number in form.answered_gaps:
-        if 0 < number <= len(declared):
-            for gap in memory.closing(declared[number - 1], state.progress.cycle, "", 0):
-                closed[gap.key] = gap
-    return {**update, "draft": graded, "memory": closed}
+        draft = draft.model_copy(update={"rounds": draft.rounds + 1})
+    elif draft.length_fault:
+        notices = [*notices, draft.length_fault]
+    packets = ReportPackets(turn.placement)
+    turn.emit(packets.grades(draft.grades, is_researched=is_researched))
+    update = turn.update(notices=(*state.run.notices, *notices))
+    if is_researched:
+        update |= tasks_waiting(turn, update["progress"], _open_tasks(draft), draft.rounds)
+    update |= {"draft": draft, "memory": _closed_gaps(turn, form.answered_gaps)}
+    if (draft.title, draft.text) != (before.title, before.text):
+        turn.apply(run=update["run"], draft=draft)
+        turn.emit(turn.delivery.revision(turn.placement, before.text))
+        update["messages"] = await asyncio.to_thread(turn.delivery.changed_draft_messages, draft)
+    return update
 
 
-async def _ask(
-    turn: Turn,
-    draft: Draft,
-    blocks: Iterable[ReportBlock],
-    to_grade: Iterable[str],
-    declared: Sequence[Observation],
-    disputes: Sequence[Dispute],
-) -> GradeReport | None:
-    """Have the model grade these requirements, say which declared gaps the draft answers and which
-    disputes it names, and remark on a draft that has no grades yet.
-
-    Returns None if it cannot.
-    """
-    requirements = list[str]()
-    for number, text in enumerate(to_grade, 1):
-        requirements.append(f"{number}. {text}")
-    return await turn.filler.ask_if_possible(
-        GradeReport,
-        "verifier",
-        "grade_report",
-        [],
-        request=turn.state.run.question,
-        report=fence("\n\n".join(map(_numbered, blocks))),
-        words=draft.words,
-        characters=len(draft.text),
-        most_remarks=0 if draft.grades else _MOST_REMARKS,
-        sections=_lengths(turn, draft),
-        knowledge=turn.basis.known_findings(turn.context.limits.memory_tokens),
-        requirements=fence("\n".join(requirements)),
-        gaps=fenced_knowledge(gaps=as_gaps(declared)),
-        disputes=fenced_knowledge(disputes=_as_entries(disputes, turn.state)),
-    )
+def _has_new_findings(findings: Iterable[Finding], draft: Draft) -> bool:
+    """Whether anything was found that the draft was not written from."""
+    new = [finding for finding in findings if finding.id not in draft.findings]
+    return any(finding.text for finding in new)
 
 
-def _numbered(block: ReportBlock) -> str:
-    """Return a block as the model is shown it, which names blocks by their numbers."""
-    return f"Block {block.number}:\n{block.text}"
+class _EditedReport(NamedTuple):
+    """A draft after the editor's edits, with its grades."""
+
+    draft: Draft
+    form: GradeReport
+    """The form with these grades."""
+    notices: list[str]
+    """Notices for the reader on edits that were left out."""
 
 
-def _remarks(form: GradeReport, blocks: int) -> tuple[Remark, ...]:
-    """Return the form's remarks on a draft with this many blocks."""
-    remarks = list[Remark]()
-    for remark in form.remarks[:_MOST_REMARKS]:
-        named = sorted({number for number in remark.blocks if 0 < number <= blocks})
-        problem = " ".join(remark.problem.split())
-        if named and problem:
-            remarks.append(Remark(blocks=tuple(named), text=problem))
-    return tuple(remarks)
+class _Editor:
+    """Asks the verifier's model for the edits and the grades of a draft."""
 
+    def __init__(self, turn: Turn, before: Draft, requirements: Sequence[str]) -> None:
+        """`before` is the draft so far."""
+        self._turn = turn
+        self._before = before
+        self._requirements = requirements
+        self._calculations = by_calculation_number(turn.state.calculations.values())
+        self._disputes = ThreadDisputes(turn.state).citing(before.sources)
+        # Rendered once, so that the second request begins like the first.
+        self._values = self._common_values()
 
-def _length_remark(draft: Draft, *, changes_anyway: bool) -> tuple[Remark, ...]:
-    """Return the remark on the length of a draft, if that is not as the request wants it.
+    async def edit(self) -> _EditedReport | None:
+        """Return the draft with the edits of the model's form, and with its grades.
 
-    `changes_anyway`: the draft is changed for other reasons, which must not make it too long.
-    """
-    most = draft.most_words
-    surplus = draft.words - most
-    is_nearly_full = surplus > -most * _LITTLE_ROOM
-    fault = draft.length_fault
-    has = (
-        f"It has {draft.words} words, tables and headings included, and the request asks for {most}"
-    )
-    text = ""
-    if fault:
-        text = f"{fault} Add what the findings have on the request, if they have more; do not pad."
-    if most and surplus > 0 and (fault or changes_anyway):
-        text = (
-            f"{has}: shorten it by {surplus} words and by as many as you add, the least important "
-            "first."
+        The model is asked once more about edits that cannot be made, and if the draft is still too
+        long; what then cannot be made is left out. Returns None if it gives no grades.
+        """
+        draft = self._before
+        form = await self._ask(draft)
+        if form is None:
+            return None
+        if not draft.grades:
+            asked = {"fewest_words": form.fewest_words, "most_words": form.most_words}
+            draft = draft.model_copy(update=asked)
+        draft, left_out = await self._edited(draft, form)
+        is_too_long = bool(draft.length_fault) and draft.surplus_words > 0
+        if left_out or is_too_long:
+            again = await self._ask(draft, is_again=True, left_out=left_out)
+            if again:
+                form = again
+                draft, refused = await self._edited(draft, again)
+                left_out = refused if again.edits else left_out
+        return _EditedReport(self._graded(draft, form), form, left_out)
+
+    async def _edited(self, draft: Draft, form: GradeReport) -> tuple[Draft, list[str]]:
+        """Return the draft with the edits of a form, and notices on those that were left out."""
+        edited = await asyncio.to_thread(
+            edited_draft, draft, form.edits, self._turn.state.sources, self._calculations
         )
-    elif most and changes_anyway and is_nearly_full:
-        text = f"{has}: what you add beyond {-surplus} words has to go elsewhere."
-    if not text:
-        return ()
-    return (Remark(blocks=(), text=text),)
+        blocks = report_blocks(draft.text)
+        left_out = list[str]()
+        for index, reason in edited.refused.items():
+            left_out.append(left_out_notice(form.edits[index], reason, blocks))
+        if edited.draft.text != draft.text:
+            draft = edited.draft
+        title = " ".join(form.title.split()).lstrip("# ")
+        if title and draft.title:
+            draft = draft.model_copy(update={"title": title})
+        return draft, left_out
+
+    def _graded(self, draft: Draft, form: GradeReport) -> Draft:
+        """Return the edited draft with the grades of a form."""
+        named = [*draft.named_disputes]
+        for number, dispute in enumerate(self._disputes, 1):
+            if number in form.named_disputes:
+                named.append(dispute.claims)
+        grades = _merged(self._requirements, draft.grades, form.grades)
+        changes = {
+            "grades": tuple(grades),
+            "named_disputes": tuple(named),
+            "findings": tuple(self._turn.state.findings),
+        }
+        return draft.model_copy(update=changes)
+
+    async def _ask(
+        self, draft: Draft, *, is_again: bool = False, left_out: Sequence[str] = ()
+    ) -> GradeReport | None:
+        """Have the model fill in the form for a draft; None if it cannot.
+
+        `is_again`: the draft has the edits of a first form, but for those that are `left_out`.
+        """
+        blocks = list(map(shown_block, report_blocks(draft.text)))
+        return await self._turn.filler.ask_if_possible(
+            GradeReport,
+            "verifier",
+            "grade_report",
+            [],
+            **self._values,
+            is_first=not self._before.grades,
+            is_again=is_again,
+            title=draft.title,
+            report=fenced_knowledge(report=blocks),
+            words=draft.words,
+            characters=len(draft.text),
+            most_words=draft.most_words,
+            surplus_words=draft.surplus_words,
+            sections=_lengths(self._turn, draft),
+            left_out=fence("\n".join(left_out)) if left_out else "",
+        )
+
+    def _common_values(self) -> dict[str, Any]:
+        """Return the values of the prompt that are the same for both requests."""
+        turn = self._turn
+        requirements = list[str]()
+        to_grade = _to_grade(self._requirements, self._before.grades)
+        for number, text in enumerate(to_grade, 1):
+            requirements.append(f"{number}. {text}")
+        findings = turn.basis.known_findings(turn.context.limits.memory_tokens)
+        gaps = list[dict[str, Any]]()
+        for number, text in enumerate(turn.basis.not_found, 1):
+            gaps.append({"number": number, "question": text})
+        return {
+            "request": turn.state.run.question,
+            "instructions": turn.context.instructions,
+            "knowledge": fenced_knowledge(findings=findings),
+            "calculations": turn.basis.calculations,
+            "gaps": fenced_knowledge(gaps=gaps),
+            "disputes": fenced_knowledge(disputes=_as_entries(self._disputes, turn.state)),
+            "requirements": fence("\n".join(requirements)),
+        }
+
+
+def _closed_gaps(turn: Turn, numbers: Iterable[int]) -> dict[str, Observation]:
+    """Return the observations, by key, that close the declared gaps which the gaps shown under
+    these numbers contain."""
+    state = turn.state
+    memory = ResearchMemory(state.own_observations)
+    closed = dict[str, Observation]()
+    for number, text in enumerate(turn.basis.not_found, 1):
+        if number not in numbers:
+            continue
+        words = set(tokens(text))
+        for declared in memory.declared_gaps():
+            if words.issuperset(tokens(declared.text)):
+                for gap in memory.closing(declared, state.progress.cycle, "", 0):
+                    closed[gap.key] = gap
+    return closed
 
 
 def _as_entries(disputes: Iterable[Dispute], state: ResearchState) -> list[dict[str, Any]]:

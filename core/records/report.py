@@ -62,15 +62,6 @@ class Grade(Record):
     research."""
 
 
-class Remark(Record):
-    """What the editor finds wrong with a draft, apart from open requirements."""
-
-    blocks: tuple[int, ...]
-    """Numbers of the draft's blocks that it is about; empty if it is about all of them."""
-    text: str
-    """What is wrong, in a sentence."""
-
-
 class CitingText(Record):
     """A text with citation markers, and the sources that it cites."""
 
@@ -110,16 +101,10 @@ class Draft(CitingText):
     """Number of markers that were removed because they named no existing source."""
     grades: tuple[Grade, ...] = ()
     """Grades of the checklist items, in order; empty until graded."""
-    is_graded: bool = False
-    """Whether `grades` refer to this text; False once passages were added to it."""
     rounds: int = 0
-    """Number of times that changes on open items or remarks were requested from the writer."""
+    """Number of research rounds on open items."""
     named_disputes: tuple[tuple[str, str], ...] = ()
     """Claims of the disputes of which the editor found both sides in its text."""
-    is_lacking: bool = False
-    """Whether it is to be changed next (`edit_report`)."""
-    remarks: tuple[Remark, ...] = ()
-    """The editor's remarks that have not been passed on to the writer."""
     fewest_words: int = 0
     """The fewest words that the request asks for, or about how many; 0 if it names no length."""
     most_words: int = 0
@@ -138,6 +123,12 @@ class Draft(CitingText):
     def words(self) -> int:
         """Its word count, including headings and tables but not citations."""
         return word_count(self.text)
+
+    @property
+    def surplus_words(self) -> int:
+        """By how many words it is longer than the request asks for; negative: for how many it has
+        room; 0 if the request names no length."""
+        return self.words - self.most_words if self.most_words else 0
 
     @property
     def length_fault(self) -> str:

@@ -69,8 +69,12 @@ def _run(fields: Fields) -> tuple[type, Fields]:
 
 
 def _draft(fields: Fields) -> tuple[type, Fields]:
-    """Drop the flag for gaps, which follows from the state."""
-    return Draft, _without(fields, "has_gaps")
+    """Drop the flag for gaps, which follows from the state, and what the writer's model once was to
+    change after the grades."""
+    kept = dict(fields)
+    for name in ("has_gaps", "is_graded", "is_lacking", "remarks"):
+        kept.pop(name, None)
+    return Draft, kept
 
 
 def _report(fields: Fields) -> tuple[type, Fields]:

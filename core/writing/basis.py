@@ -19,6 +19,7 @@ from ..evidence.memory.learned import facts_of
 from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import grouped
+from ..evidence.text.words import tokens
 from ..records.plan import Fact, Learning
 from ..records.research import Calculation, Finding
 from ..records.sources import Dispute, Source
@@ -216,26 +217,34 @@ class ReportBasis:
                 lines.append(f"[{number}] {_description(source)}")
         return fence("\n".join(lines)) if lines else ""
 
-    def known_findings(self, tokens: int) -> str:
-        """Return the question's findings and what was not found, as fenced JSON.
-
-        The findings are shortened to `tokens` in all.
-        """
-        state = self.state
-        findings = [finding for finding in state.own_findings if finding.text]
+    def known_findings(self, tokens: int) -> list[str]:
+        """Return the texts of the question's findings, shortened to `tokens` in all."""
+        findings = [finding for finding in self.state.own_findings if finding.text]
         room = tokens * CHARACTERS_PER_TOKEN // max(1, len(findings))
         shown = list[str]()
-        # The orchestrator's list of gaps may be less precise than those of the researchers.
-        not_found = list(missing_of(state.run, findings, state.memory.values()))
         for finding in findings:
-            not_found += finding.missing
             if finding.is_withheld:
                 continue
             text = finding.numbered or finding.text
             if len(text) > room:
                 text = cited_sentences(text, room / len(text))
             shown.append(text)
-        return fenced_knowledge(findings=shown, not_found=list(dict.fromkeys(not_found)))
+        return shown
+
+    @property
+    def not_found(self) -> list[str]:
+        """What the question asks for and nothing answers, and what its researchers looked for in
+        vain; of two gaps, one of which has all words of the other, only the more precise one."""
+        texts = self.missing
+        for finding in self.state.own_findings:
+            if finding.text:
+                texts += finding.missing
+        precise = list[str]()
+        for text in dict.fromkeys(texts):
+            if not any(has_all_words(other, text) for other in precise):
+                precise = [other for other in precise if not has_all_words(text, other)]
+                precise.append(text)
+        return precise
 
     def outline(self, context: Context) -> Outline | None:
         """Return the outline that the user gives for the report; None if there is none that the
@@ -403,6 +412,12 @@ def _fitting_passages(
         if len(text) <= room:
             return text
     return ""
+
+
+def has_all_words(text: str, other: str) -> bool:
+    """Whether a text has all words of another one, so that it names the same gap at least as
+    precisely."""
+    return set(tokens(other)).issubset(tokens(text))
 
 
 def dispute_line(dispute: Dispute, numbers: Mapping[str, int]) -> str:

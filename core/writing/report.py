@@ -352,7 +352,6 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
         streamed_sources=report.sources,
         removed_markers=0,
         grades=report.all_grades,
-        is_graded=True,
         findings=tuple(findings),
         title=report.title,
         foreword=foreword,

@@ -132,6 +132,8 @@ class TextWriter:
         """What the writer has had calculated: its call, and the results."""
         self.calculations: Mapping[str, Calculation] = {}
         """The calculations of the writer, by name."""
+        self._prompts: dict[tuple[ReportPart, str, frozenset[str]], list[AnyMessage]] = {}
+        """The messages of requests, by part, text before it, and findings that were refused."""
         self._is_answered = False
         # A broken stream is continued once; a quick answer is never continued.
         self._has_broken = self._is_quick
@@ -396,8 +398,17 @@ class TextWriter:
     def _report_request(self, part: ReportPart, draft: str, passages: str) -> Request:
         """Return the request for a part of the report that follows the text `draft`.
 
-        `passages` as in `__init__`.
+        `passages` as in `__init__`. The same request begins with the same words, also if it is made
+        again with results, so that providers cache it.
         """
+        asked = (part, draft, frozenset(self.refused))
+        if asked not in self._prompts:
+            self._prompts[asked] = self._report_messages(part, draft, passages)
+        shorten = first_passages if self._is_quick else cited_sentences
+        return self._writer_request(self._prompts[asked], shorten)
+
+    def _report_messages(self, part: ReportPart, draft: str, passages: str) -> list[AnyMessage]:
+        """Return the messages of the request for a part of the report."""
         state = self._state
         run = state.run
         transcript = Transcript(state.transcript, self._basis.findings(self.refused))
@@ -424,7 +435,7 @@ class TextWriter:
         if draft:
             messages.append(AIMessage(draft))
         messages.append(HumanMessage(self._reminder(part, draft, passages)))
-        return self._writer_request(messages, first_passages if run.is_quick else cited_sentences)
+        return messages
 
     def _reminder(self, part: ReportPart, draft: str, passages: str) -> str:
         basis = self._basis

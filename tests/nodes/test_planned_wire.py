@@ -49,19 +49,20 @@ CHECKED: dict[str, Rule] = {
         **STEPS["make_plan"](asked),
         "requirements": ["Its height", "The tides beside it"],
     },
-    "grade_report": lambda asked: {
-        "grades": [{"number": 2, "verdict": "not answered", "missing": FURTHER, "task": FURTHER}]
+    "grade_report": lambda asked: (
+        {"grades": [{"number": 2, "verdict": "not answered", "missing": FURTHER, "task": FURTHER}]}
         if asked.number == 1
-        else [{"number": 1, "verdict": "answered"}]
-    },
-    "edit_report": lambda _: {
-        "edits": [{"kind": "insert_after", "block": 1, "text": "The tides are told of, too. [1]"}]
-    },
+        else {
+            "edits": [
+                {"kind": "insert_after", "block": 1, "text": "The tides are told of, too. [1]"}
+            ],
+            "grades": [{"number": 1, "verdict": "answered"}],
+        }
+    ),
 }
 IN_THE_ROUND: tuple[Point, ...] = (
     ("grade_report", ""),
     ("record_round", FURTHER),
-    ("edit_report", ""),
 )
 SHIFTS = (0, -3600, 3600, -3600, 0)
 """Clock shift of each command, in seconds: each has another time of day, as in `test_wire_kill`."""

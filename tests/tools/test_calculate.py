@@ -202,6 +202,8 @@ async def test_analyses_and_the_writer_have_calculated_what_is_missing(tmp_path:
     first, second = run.calls("writer")
     assert "[calc 1] 1932 - 1901 = 31" in first.text
     assert first.tools == second.tools == ("calculate",)
+    # Providers cache what is the same from the beginning.
+    assert second.messages[: len(first.messages)] == first.messages
     assert "[calc 2] Months of service: [calc 1] * 12 months = 372 months" in second.text
     assert state.report and state.report.text == report
     assert [found.number for found in state.report.calculations] == [1, 2]

@@ -30,22 +30,22 @@ ALL_ANSWERED = [(number, "answered", "") for number in (1, 2, 3)]
 STILL_OPEN = [(1, "answered", ""), (2, "not answered", RANGE)]
 
 
-def graded(*grades: tuple[int, str, str]) -> dict[str, Any]:
-    """Grades by the verifier."""
-    return {"grades": [{"number": n, "verdict": v, "missing": m, "task": m} for n, v, m in grades]}
+def graded(*grades: tuple[int, str, str], **more: Any) -> dict[str, Any]:
+    """Grades by the verifier, with the other fields of its form."""
+    given = [{"number": n, "verdict": v, "missing": m, "task": m} for n, v, m in grades]
+    return {"grades": given, **more}
 
 
-def adding(**addition: Any) -> dict[str, Any]:
-    """A writer that adds this passage to the draft."""
-    edit = {"kind": "insert_after", **addition}
-    return {"edit_report": [calls(call("edit_report", edits=[edit]))], "": [DRAFT]}
+def adding(text: str = ADDED, block: int = 1, **more: Any) -> list[dict[str, Any]]:
+    """Edits by the verifier: this text is added to the draft."""
+    return [{"kind": "insert_after", "block": block, "text": text, **more}]
 
 
 def checklist_lab(tmp_path: Path, *grades: Any, **settings: Any) -> Lab:
     """A run whose draft answers the first of three requirements; its verifier grades so, and judges
     by figures."""
     given = [
-        reply if isinstance(reply, str) else calls(call("grade_report", **reply))
+        calls(call("grade_report", **reply)) if isinstance(reply, dict) else reply
         for reply in grades
     ]
     judge = {"grade_report": given, "": lambda messages, _: by_figures(messages[-1].text)}
@@ -56,7 +56,7 @@ def checklist_lab(tmp_path: Path, *grades: Any, **settings: Any) -> Lab:
             KEEPER: [search("Ada Moran"), REPORT, "Ada Moran kept it from 1901 to 1932. [1]"],
             RANGE: [search("range"), REPORT, "Nothing is said of its range."],
         },
-        "writer": adding(block=1, text=ADDED),
+        "writer": [DRAFT],
         "verifier": ScriptedChatModel(
             replies=judge, profile=ModelProfile(max_input_tokens=100_000)
         ),
@@ -72,7 +72,7 @@ def notes(state: ResearchState) -> str:
 async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothing_else_changes(
     tmp_path: Path,
 ) -> None:
-    run = checklist_lab(tmp_path, graded(*OPEN), graded(*STILL_OPEN))
+    run = checklist_lab(tmp_path, graded(*OPEN), graded(*STILL_OPEN, edits=adding()))
     state = await run.ask()
     assert [finding.task for finding in state.findings.values()] == [
         "When was the Skerry Light lit?",
@@ -100,6 +100,7 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
     assert notes(state).count(RANGE) == 1
     assert state.run.status == "completed_with_gaps"
     assert len(run.calls("orchestrator")) == 2
+    assert len(run.calls("writer")) == 1
     # The additions were shown before the check.
     assert ADDED.split("[")[0] in run.of_type("report_revised")[0]["content"]
     assert state.messages[-1].text.startswith(f"# {TITLE}\n\nIt was lit in 1844.")
@@ -121,9 +122,9 @@ async def test_footnotes_of_additions_are_labelled_anew(
 ) -> None:
     draft = DRAFT.replace("1844.", "1844.[^1]" if note else "1844.")
     passage = ADDED.replace("1932.", "1932.[^1]" if added else "1932.")
-    writer = adding(block=1, text=f"{passage}\n\n{added}".strip())
-    writer[""] = [f"{draft}\n\n{note}".strip()]
-    run = checklist_lab(tmp_path, graded(*OPEN), graded(*STILL_OPEN), writer=writer, verify="off")
+    written = f"{draft}\n\n{note}".strip()
+    given = graded(*STILL_OPEN, edits=adding(f"{passage}\n\n{added}".strip()))
+    run = checklist_lab(tmp_path, graded(*OPEN), given, writer=[written], verify="off")
     state = await run.ask()
     first, second = ("[^a]", "[^b]") if note else ("", "[^a]")
     body = DRAFT.replace("1844.", f"1844.{first}")
@@ -133,22 +134,20 @@ async def test_footnotes_of_additions_are_labelled_anew(
     assert state.report.text == f"{body}\n\n{expected}"
 
 
-async def test_facts_already_in_the_findings_are_added_without_a_search(tmp_path: Path) -> None:
-    found = {"grades": [{"number": 2, "verdict": "not answered", "is_found": True}]}
+async def test_facts_already_in_the_findings_are_added_with_the_grades(tmp_path: Path) -> None:
+    given = graded((2, "answered", ""), edits=adding(block=2, is_continued=True))
     researcher = [search("Skerry Light", "Ada Moran"), REPORT, f"It was lit in 1844. [1] {ADDED}"]
-    writer = adding(block=2, is_continued=True, text=ADDED)
-    run = checklist_lab(
-        tmp_path, found, graded((1, "answered", "")), researcher=researcher, writer=writer
-    )
+    run = checklist_lab(tmp_path, given, researcher=researcher)
     state = await run.ask()
     assert state.report and state.report.text == f"{DRAFT} {ADDED}"
     assert len(state.findings) == 1 and state.run.status == "completed"
-    assert [packet["is_researched"] for packet in run.of_type("report_graded")] == [False, False]
+    assert [packet["is_researched"] for packet in run.of_type("report_graded")] == [False]
+    assert ADDED.split("[")[0] in run.of_type("report_revised")[0]["content"]
     assert run.all_used()
 
 
 async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_path: Path) -> None:
-    grades = [OPEN[:2], STILL_OPEN[:1]]
+    grades = [OPEN[:2]]
 
     def with_new_number(reminder: str) -> str:
         number = re.search(r"Ada Moran[^\"]*?\[(\d+)\]", reminder)
@@ -162,10 +161,11 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
             "requirements": CHECKLIST[:2],
         },
         "report": lambda _: DRAFT,
-        "grade_report": lambda _: graded(*grades.pop(0)),
-        "edit_report": lambda asked: {
-            "edits": [{"kind": "insert_after", "block": 1, "text": with_new_number(asked.reminder)}]
-        },
+        "grade_report": lambda asked: (
+            graded(*grades.pop())
+            if grades
+            else graded((1, "answered", ""), edits=adding(with_new_number(asked.reminder)))
+        ),
     }
     run, state = await finished(tmp_path, rules)
     steps = [(step.id, step.task, step.status) for step in state.steps]
@@ -207,18 +207,16 @@ async def test_no_extra_round_starts_if_it_is_disabled_or_cannot_succeed(
 
 async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-    broken = {"edit_report": [RateLimited("busy"), RateLimited("busy")], "": [DRAFT]}
-    run = checklist_lab(
-        tmp_path, graded(*OPEN), graph=build_graph(checkpointer=path), writer=broken
-    )
+    broken = [graded(*OPEN), RateLimited("busy"), RateLimited("busy")]
+    run = checklist_lab(tmp_path, *broken, graph=build_graph(checkpointer=path))
     with pytest.raises(RateLimited):
         await run.ask()
-    again = checklist_lab(tmp_path, graded(*STILL_OPEN), graph=build_graph(checkpointer=path))
+    given = graded(*STILL_OPEN, edits=adding())
+    again = checklist_lab(tmp_path, given, graph=build_graph(checkpointer=path))
     state = await again.ask(None)
     assert state.report and ADDED in state.report.text
     # Nothing that was paid for is done again.
-    assert not again.calls("researcher") and not again.calls("orchestrator")
-    assert len(again.calls("writer")) == 1
+    assert not (again.calls("researcher") or again.calls("orchestrator") or again.calls("writer"))
 
 
 async def test_an_edited_checklist_is_the_one_that_counts(tmp_path: Path) -> None:
@@ -248,82 +246,75 @@ def test_a_plan_is_split_into_title_steps_and_checklist(
     assert plan.text == text.strip()
 
 
-async def test_what_the_draft_says_already_is_not_rewritten(tmp_path: Path) -> None:
-    rewriting = call("edit_report", edits=[{"kind": "replace", "block": 2, "text": ADDED}])
-    writer = {"edit_report": [calls(rewriting), calls(rewriting)], "": [DRAFT]}
-    run = checklist_lab(tmp_path, graded(*OPEN), graded(*OPEN[1:]), writer=writer)
-    state = await run.ask()
-    assert state.report and state.report.text == DRAFT
-    assert "so it is only added to" in run.calls("writer")[-1].text
-    assert "A change was left out (replace, block 2: Nothing else is known." in notes(state)
-
-
 TWICE = f"{DRAFT}\n\nThe light was lit in 1844. [1]"
+REPEATED = {"kind": "delete", "block": 3}
 
 
-def remarked(*remarks: tuple[list[int], str], **length: int) -> dict[str, Any]:
-    """A verifier to whom all requirements are answered, with remarks: block numbers, problem."""
-    given = [{"blocks": blocks, "problem": problem} for blocks, problem in remarks]
-    return {**graded(*ALL_ANSWERED), "remarks": given, **length}
+def gradings(run: Lab) -> list[str]:
+    """What the verifier was shown to grade a draft."""
+    return [asked.text for asked in run.calls("verifier") if "grade_report" in asked.tools]
 
 
-def editing(*edits: dict[str, Any], draft: str = TWICE) -> dict[str, Any]:
-    """A writer that changes its draft so."""
-    return {"edit_report": [calls(call("edit_report", edits=list(edits)))], "": [draft]}
-
-
-async def test_what_the_editor_remarks_is_changed_once_before_the_check(tmp_path: Path) -> None:
-    remark = ([3], "Block 1 says this already: delete it.")
-    delete = {"kind": "delete", "block": 3}
-    run = checklist_lab(tmp_path, remarked(remark, ([9], "No such block.")), writer=editing(delete))
+async def test_the_draft_is_edited_and_graded_in_one_call_before_the_check(tmp_path: Path) -> None:
+    given = graded(*ALL_ANSWERED, edits=[REPEATED], most_words=12)
+    run = checklist_lab(tmp_path, given, writer=[f"# The old light\n\n{TWICE}"])
     state = await run.ask()
     assert state.report and state.report.text == DRAFT
-    grading = [asked for asked in run.calls("verifier") if "grade_report" in asked.tools]
-    assert len(grading) == 1 and "Block 3:\nThe light was lit in 1844. [1]" in grading[0].text
-    edited = run.calls("writer")[-1].text
-    assert f"Block 3: {remark[1]}" in edited and "No such block" not in edited
-    assert "requirements that the report leaves open" not in edited
-    assert state.draft and not state.draft.remarks
+    [shown] = gradings(run)
+    assert '{"block": 3, "kind": "paragraph", "words": 6, "text": "The light was lit' in shown
+    assert "The title of the draft: The old light" in shown and "It has 15 words" in shown
+    assert len(run.calls("writer")) == 1
     assert run.types().count("report_revised") == 1
+    assert "A change was left out" not in notes(state)
 
 
-async def test_blocks_that_no_remark_names_are_only_added_to(tmp_path: Path) -> None:
-    changes: list[dict[str, Any]] = [
-        {"kind": "replace", "block": 1, "text": "It was lit in 1845. [1]"},
-        {"kind": "delete", "block": 2, "last": 3},
-        {"kind": "insert_after", "block": 2, "text": "No keeper is named."},
-    ]
-    writer = editing(*changes)
-    writer["edit_report"].append(calls(call("edit_report", edits=[])))
-    run = checklist_lab(tmp_path, remarked(([3], "Said twice."), most_words=90), writer=writer)
+async def test_edits_that_cannot_be_made_are_returned_once_and_then_named(tmp_path: Path) -> None:
+    uncited = {"kind": "replace", "block": 1, "text": "The light was lit in 1844."}
+    beyond = {"kind": "delete", "block": 9}
+    first = graded(*ALL_ANSWERED, edits=[uncited, beyond, REPEATED])
+    second = graded(*ALL_ANSWERED, edits=[beyond], title="Lit in 1844")
+    run = checklist_lab(tmp_path, first, second, writer=[f"# The old light\n\n{TWICE}"])
     state = await run.ask()
-    body = TWICE.replace("is known.", "is known.\n\nNo keeper is named.")
-    assert state.report and state.report.text == body
-    assert notes(state).count("A change was left out") == 2
+    assert state.draft and state.draft.title == "Lit in 1844"
+    assert state.report and state.report.text == DRAFT
+    _, shown = gradings(run)
+    assert "it drops [1], but keeps the statement" in shown and '"block": 3' not in shown
+    assert notes(state).count("A change was left out") == 1
+    assert "A change was left out (delete, block 9): there is no block 9" in notes(state)
+
+
+async def test_grades_count_also_if_an_edit_beside_them_is_none(tmp_path: Path) -> None:
+    useless = [{"kind": "improve", "block": 1}, "Make it better.", {"kind": "delete"}]
+    given = graded(*OPEN[:2], (3, "not answered", ""), edits=[*useless, REPEATED])
+    given["grades"][1]["task"] = ""
+    run = checklist_lab(tmp_path, given, writer=[TWICE])
+    state = await run.ask()
+    assert state.report and state.report.text == DRAFT
+    verdicts = [grade.verdict for grade in state.report.grades]
+    assert verdicts == ["answered", "not answered", "not answered"]
+    assert len(gradings(run)) == 1
 
 
 @pytest.mark.parametrize("is_mended", [True, False])
-async def test_a_draft_of_the_wrong_length_is_changed_and_else_the_length_is_noted(
+async def test_a_draft_that_is_too_long_is_returned_once_and_else_its_length_is_noted(
     tmp_path: Path, is_mended: bool
 ) -> None:
-    edits = [{"kind": "delete", "block": 2, "last": 3}] if is_mended else []
-    given = remarked(most_words=6, fewest_words=5)
-    run = checklist_lab(tmp_path, given, writer=editing(*edits))
+    first = graded(*ALL_ANSWERED, most_words=6, fewest_words=5, edits=[REPEATED])
+    edits = [{"kind": "delete", "block": 2}] if is_mended else []
+    run = checklist_lab(tmp_path, first, graded(*ALL_ANSWERED, edits=edits), writer=[TWICE])
     state = await run.ask()
-    asked = run.calls("writer")[-1].text
-    assert "It has 15 words" in asked and "shorten it by 9 words" in asked
+    _, shown = gradings(run)
+    assert "It has 9 words" in shown and "asks for 6 words: take out 3," in shown
     assert ("the request asks for 6" in notes(state)) is not is_mended
 
 
-async def test_remarks_wait_for_the_research_on_open_requirements(tmp_path: Path) -> None:
-    given = {**graded(*OPEN), "remarks": [{"blocks": [3], "problem": "Said twice."}]}
-    given["most_words"] = 16
-    edits = [{"kind": "delete", "block": 3}, {"kind": "insert_after", "block": 1, "text": ADDED}]
-    run = checklist_lab(tmp_path, given, graded(*STILL_OPEN), writer=editing(*edits))
+async def test_what_research_adds_is_kept_within_the_length(tmp_path: Path) -> None:
+    first = graded(*OPEN, edits=[REPEATED], most_words=16)
+    second = graded(*STILL_OPEN, edits=adding())
+    run = checklist_lab(tmp_path, first, second, writer=[TWICE])
     state = await run.ask()
     assert state.report and state.report.text == DRAFT.replace("[1]\n\n", f"[1]\n\n{ADDED}\n\n")
-    _, second = (asked.text for asked in run.calls("verifier") if "grade_report" in asked.tools)
-    assert "`remarks`" not in second
-    # The additions must not make it too long.
-    assert "what you add beyond 1 words has to go elsewhere" in run.calls("writer")[-1].text
-    assert len([asked for asked in run.calls("writer") if "edit_report" in asked.tools]) == 1
+    shown = gradings(run)[-1]
+    assert "there is room for 7; what you add beyond that has to go elsewhere" in shown
+    assert "`most_words`" not in shown
+    assert run.types().count("report_revised") == 2

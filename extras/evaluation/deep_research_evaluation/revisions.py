@@ -181,18 +181,14 @@ class ScriptedModel(BaseChatModel):
             )
         if "grade_report" in offered:
             self.grades += 1
-            verdict = (
-                {"verdict": "answered"}
-                if self.grades > 1
-                else {"verdict": "not answered", "missing": "More of it", "task": "More of it"}
-            )
-            return _call(
-                "grade_report", grades=[{"number": 1 if self.grades > 1 else 2, **verdict}]
-            )
-        if "edit_report" in offered:
-            if self.edit:
-                return self._answer(self.edit, prompt)
-            return _call("edit_report", edits=self._additions(prompt))
+            if self.grades == 1:
+                verdict = {"verdict": "not answered", "missing": "More of it", "task": "More of it"}
+                return _call("grade_report", grades=[{"number": 2, **verdict}])
+            answered = [{"number": 1, "verdict": "answered"}]
+            edits = self._additions(prompt) if self.grades == 2 else []
+            return _call("grade_report", grades=answered, edits=edits)
+        if self.edit and "edit_report" in offered:
+            return self._answer(self.edit, prompt)
         if (
             any(isinstance(message, ToolMessage) for message in messages)
             and "generate_report" in offered
@@ -365,8 +361,8 @@ class _EditedThread:
     async def begin(cls, path: Path, corpus: Path) -> _EditedThread:
         """Have the report of a file written and checked."""
         body, entries = split_report(path)
-        # It begins with the second grade, which leaves nothing open.
-        model = ScriptedModel(report=body, titles=_titles(entries), grades=1)
+        # It begins with the third grade, which leaves nothing open and adds nothing.
+        model = ScriptedModel(report=body, titles=_titles(entries), grades=2)
         thread = cls(path.name, corpus, model)
         asked = {"messages": [HumanMessage("Report on it.")]}
         context = _context(model, [corpus], verify="check")
