@@ -328,6 +328,8 @@ class ResearcherState(BranchState):
     """Whether the model's last message had no call, so that it was reminded to call a tool."""
     step: int = 0
     """`sub_turn_index` of the next packets."""
+    written: str = ""
+    """The finding, if the model has written it beside its last decision."""
     ended: Ending | None = None
     missing: tuple[str, ...] = ()
     contradictions: tuple[Dispute, ...] = ()
@@ -484,6 +486,7 @@ class BranchUpdate(StepOutput, total=False):
     thinks: int
     was_nudged: bool
     step: int
+    written: str
     queries: tuple[str, ...]
     next_queries: tuple[str, ...]
     open_next: tuple[str, ...]

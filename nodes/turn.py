@@ -401,6 +401,11 @@ class ResearcherTurn(BranchTurn[Events]):
         """
         return ToolOffer(self.context).schemas(has_read_all=self.scope.reads_all)
 
+    @property
+    def is_by_small_model(self) -> bool:
+        """Whether the researcher's model is small: it lists facts instead of writing prose."""
+        return RoleModels(self.context).is_small("researcher")
+
     async def notes(self) -> list[AnyMessage]:
         """Return the researcher's messages so far, with the texts of results filled in."""
         return await self.pages.fill_in(self._state.ordered_notes)
@@ -433,6 +438,7 @@ class ResearcherTurn(BranchTurn[Events]):
             offered=offered,
             own_sources=context.own_sources,
             reasons=reasons,
+            is_small=self.is_by_small_model,
             max_iterations=context.limits.max_iterations,
             max_queries=context.limits.max_queries,
             documents="" if task.scope.reads_all else task.scope.documents,

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...core.dialogue.transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls
+from langchain_core.messages import AIMessage
+
+from ...core.dialogue.transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, Finish
+from ...core.evidence.citations.citing import cited_numbers
+from ...core.evidence.citations.rendering import clean_prose
 from ...core.records import tool_names
 from ...core.records.research import ToolRequest
+from ...core.records.sources import Source
 from ...state import ResearcherState
 
 _MOST_THINKS = 2
@@ -95,6 +100,22 @@ def choose_action(
         answers[first.id] = _REPEATED.format(made=made)
         return NextAction(answers, is_finished=True)
     return NextAction(answers, request)
+
+
+def finding_beside(message: AIMessage, sources: Mapping[int, Source]) -> str:
+    """Return the text of a message if it is the researcher's finding; else an empty text.
+
+    It is if it cites `sources` (by number) and stands alone or beside the call that ends the
+    research. What any other call returns would be missing in it.
+    """
+    called = {call["name"] for call in message.tool_calls}
+    is_broken = message.invalid_tool_calls or Finish.of(message).was_cut_off
+    is_last = not called or tool_names.GENERATE_REPORT in called
+    has_others = not called <= {tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
+    if is_broken or has_others or not is_last:
+        return ""
+    text = clean_prose(message.text.strip(), sources)
+    return text if cited_numbers(text, sources) else ""
 
 
 def _only_thoughts(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 
+from langchain_core.messages import AIMessage
 from typing_extensions import override
 
 from ...core.concurrency import Failed
@@ -65,7 +66,7 @@ class FindingEvents(ContinuedEvents):
 
 
 async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
-    """Ask the researcher's model for the finding.
+    """Ask the researcher's model for the finding, unless it stands beside its last decision.
 
     If that fails, use excerpts of its sources instead.
     """
@@ -127,7 +128,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     text = clean_prose(reply.message.text.strip(), sources)
     was_cut = Finish.of(reply.message).was_cut_off
     fault = _CUT_OFF if was_cut else ""
-    is_by_small_model = RoleModels(context).is_small("researcher")
+    is_by_small_model = turn.is_by_small_model
     if known and not was_cut and not cited_numbers(text, known):
         read = ShownSources(known_in(await turn.notes()))
         text = await asyncio.to_thread(read.with_found_citations, text)
@@ -217,7 +218,7 @@ async def _ask_twice(
     """
     task = state.task
     context = turn.context
-    is_by_small_model = RoleModels(context).is_small("researcher")
+    is_by_small_model = turn.is_by_small_model
     notes = turn.in_view(await turn.notes())
     has_tools = bool(turn.tools)
     declared = tuple[str, ...]()
@@ -242,7 +243,11 @@ async def _ask_twice(
             is_long=True,
             hides_tools=again,
         )
-        reply = await ask_for_prose(request, context, turn.events)
+        if state.written:
+            reply = Reply(AIMessage(state.written))
+            turn.events.on_text(state.written)
+        else:
+            reply = await ask_for_prose(request, context, turn.events)
         for call in reply.message.tool_calls[:1]:
             declared = missing_in(call["args"]) or declared
             disputed = turn.disputes_in(call["args"]) or disputed
