@@ -446,11 +446,12 @@ class ResearcherTurn(BranchTurn[Events]):
         )
         conversation = documents_first([HumanMessage(task.text)], notes)
         messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
-        tools = [GENERATE_FINDING_SCHEMA]
-        if schemas:
-            tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA]
-            if not reasons:
-                tools.append(THINK_TOOL_SCHEMA)
+        tools = [*schemas.values()]
+        if schemas or not self.is_by_small_model:
+            tools.append(CALCULATE_SCHEMA)
+        tools.append(GENERATE_FINDING_SCHEMA)
+        if schemas and not reasons:
+            tools.append(THINK_TOOL_SCHEMA)
         request = Request(
             "researcher",
             task.question_id,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage
 
-from ...core.dialogue.transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, Finish
+from ...core.dialogue.transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.rendering import clean_prose
 from ...core.records import tool_names
@@ -23,6 +23,8 @@ _ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
 _ONE_POSITION = f"{NOT_RUN} one place to read on from a message. Call it again alone."
 _ONE_CALL = f"{NOT_RUN} one call of this tool a message. Call it again alone."
 _CALL_ANOTHER_TOOL = f"{NOT_RUN} no more thinking in a row. Call another tool now."
+CUT_OFF = "it was cut off at the output limit (finding_tokens)"
+"""Reason of a finding that is not whole."""
 _REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down what was found."
 
 
@@ -102,20 +104,20 @@ def choose_action(
     return NextAction(answers, request)
 
 
-def finding_beside(message: AIMessage, sources: Mapping[int, Source]) -> str:
+def finding_beside(message: AIMessage, sources: Mapping[int, Source], *, must_cite: bool) -> str:
     """Return the text of a message if it is the researcher's finding; else an empty text.
 
-    It is if it cites `sources` (by number) and stands alone or beside the call that ends the
-    research. What any other call returns would be missing in it.
+    It stands alone, or beside the call that ends the research; what any other call returns would be
+    missing in it. `sources`, by number, are those that it can cite; `must_cite`: otherwise it is a
+    remark on the way.
     """
     called = {call["name"] for call in message.tool_calls}
-    is_broken = message.invalid_tool_calls or Finish.of(message).was_cut_off
     is_last = not called or tool_names.GENERATE_REPORT in called
     has_others = not called <= {tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
-    if is_broken or has_others or not is_last:
+    if message.invalid_tool_calls or has_others or not is_last or not sources:
         return ""
     text = clean_prose(message.text.strip(), sources)
-    return text if cited_numbers(text, sources) else ""
+    return text if cited_numbers(text, sources) or not must_cite else ""
 
 
 def _only_thoughts(

@@ -12,12 +12,13 @@ from langchain_core.messages.tool import tool_call
 from typing_extensions import override
 
 from ...core.concurrency import Failed
-from ...core.dialogue.transcripts import Calls, estimated_tokens, missing_in
+from ...core.dialogue.transcripts import Calls, Finish, estimated_tokens, missing_in
 from ...core.events.blocks import ResearcherPackets
 from ...core.events.call import CallEvents
 from ...core.evidence.checking.calculator import Calculator
 from ...core.evidence.checking.proof import Known
 from ...core.models.ask import Reply, ask_model
+from ...core.models.resolve import RoleModels
 from ...core.records import tool_names
 from ...core.records.research import Action, Ending, ToolRequest, total
 from ...core.records.sources import Source
@@ -28,7 +29,7 @@ from ...state import BranchUpdate, ResearcherState
 from ...tools.offer import DOCUMENTS_CALL, ToolOffer
 from ...tools.results import known_in, shrunk
 from ..turn import NodeRuntime, ResearcherTurn
-from ._next_action import choose_action, finding_beside
+from ._next_action import CUT_OFF, choose_action, finding_beside
 
 _MOST_SHRINKS = 2
 """How often older results may be shortened: each time invalidates the provider's prompt cache."""
@@ -39,10 +40,16 @@ class DecisionEvents(CallEvents):
 
     sources: Mapping[int, Source] = MappingProxyType({})
     """The sources that the finding may cite, by number."""
+    may_search = True
+    """Whether anything is left to search; if not, any text is the finding."""
+
+    def finding_in(self, answer: AIMessage) -> str:
+        """Return the text of an answer if it is the finding; else an empty text."""
+        return finding_beside(answer, self.sources, must_cite=self.may_search)
 
     @override
     def keeps_text(self, answer: AIMessage) -> bool:
-        return bool(finding_beside(answer, self.sources))
+        return bool(self.finding_in(answer))
 
 
 async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
@@ -50,7 +57,6 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     task = state.task
     turn = ResearcherTurn(state, runtime, DecisionEvents)
     context = turn.context
-    turn.events.sources = _citable(state, turn)
     await ToolOffer(context).load()
     if not (state.step or state.notes or state.was_nudged):
         packets = ResearcherPackets(turn.tab)
@@ -62,14 +68,16 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         ended: Ending = "failed" if has_failed else "partial"
         return {"ended": ended, "reason": reason, "request": None}
     offered = turn.tools
+    turn.events.sources = _citable(state, turn)
+    turn.events.may_search = bool(offered)
     if task.scope.reads_all and not state.notes:
         # All documents are read before the first call of the model.
         asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=DOCUMENTS_CALL)
         arguments = {"documents": [*task.scope.whole]}
         request = ToolRequest(id=DOCUMENTS_CALL, tool=asked["name"], arguments=arguments)
         return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
-    if not offered:
-        # All documents have been read, and there is nothing else to search.
+    if not offered and not RoleModels(context).is_capable("researcher"):
+        # All documents have been read, and there is nothing to decide.
         return {"ended": "done", "request": None}
     shortenings, notes = await _in_view(state, turn)
     left = context.limits.researcher_seconds_left(state.seconds)
@@ -100,8 +108,11 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         results[call_id] = "\n".join(lines)
         actions.append(Action(id=call_id, tool=tool_names.CALCULATE, inputs=tuple(lines)))
     action = choose_action(calls, state, results)
-    written = finding_beside(reply.message, turn.events.sources)
-    if action.is_finished:
+    written = turn.events.finding_in(reply.message)
+    was_cut = bool(written) and Finish.of(reply.message).was_cut_off
+    # Without anything to search, only the results of calculations are worth another decision.
+    is_finished = action.is_finished or was_cut or not (offered or results)
+    if is_finished:
         # Perhaps it was written in a message without a call.
         written = written or state.written
     new = list[AnyMessage](reply.withheld)
@@ -118,13 +129,15 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         actions=actions,
         calculations=calculations,
     )
-    if action.is_finished:
+    if is_finished:
         declared = action.report.arguments if action.report else {}
         update |= {
             "ended": "done",
             "missing": missing_in(declared) or (),
             "contradictions": turn.disputes_in(declared),
         }
+    if was_cut:
+        update |= {"ended": "partial", "reason": CUT_OFF}
     return update
 
 
@@ -196,6 +209,7 @@ async def _ask(
     if state.actions and not state.thinks:
         last = state.actions[-1]
         has_unread_results = last.tool == tool_names.WEB_SEARCH and bool(last.found)
+    may_search = turn.events.may_search
     may_write = bool(turn.events.sources)
     reminder = render_prompt(
         "think_or_act",
@@ -206,6 +220,7 @@ async def _ask(
         was_nudged=state.was_nudged,
         may_write=may_write,
         has_written=bool(state.written),
+        may_search=may_search,
     )
     if state.written:
         notes = [*notes, AIMessage(state.written)]
