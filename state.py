@@ -391,6 +391,8 @@ class StepState(BranchState):
     can choose among its results."""
     has_results: bool = False
     """Whether the current iteration found anything to read."""
+    calculated: tuple[str, ...] = ()
+    """What came of the calculations of the latest form, a line each; see `Calculator.calculate`."""
     judged: Judgement | None = None
     """The model's latest evaluation of the step."""
     unproductive: int = 0
@@ -492,6 +494,7 @@ class BranchUpdate(StepOutput, total=False):
     open_next: tuple[str, ...]
     opens_best: bool
     has_results: bool
+    calculated: tuple[str, ...]
     judged: Judgement
     unproductive: int
     corrected: int
