@@ -179,6 +179,12 @@ class Turn(NodeTurn[CallEvents]):
         budget = Budget(self.context.limits, spending)
         return budget.limit_reached(self.state.run.active_seconds)
 
+    @property
+    def plan_seconds_left(self) -> float:
+        """The seconds left for the steps of a typed plan."""
+        used = self.state.run.active_seconds - self.state.brief.began
+        return self.context.limits.max_seconds_planned - used
+
     def is_capable(self, role: Role) -> bool:
         """Whether the role's model is able to judge: neither small nor extractive."""
         return RoleModels(self.context).is_capable(role)
