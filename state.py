@@ -328,6 +328,8 @@ class ResearcherState(BranchState):
     """Whether the model's last message had no call, so that it was reminded to call a tool."""
     step: int = 0
     """`sub_turn_index` of the next packets."""
+    written: str = ""
+    """The finding, if the model has written it beside its last decision."""
     ended: Ending | None = None
     missing: tuple[str, ...] = ()
     contradictions: tuple[Dispute, ...] = ()
@@ -389,6 +391,8 @@ class StepState(BranchState):
     can choose among its results."""
     has_results: bool = False
     """Whether the current iteration found anything to read."""
+    calculated: tuple[str, ...] = ()
+    """What came of the calculations of the latest form, a line each; see `Calculator.calculate`."""
     judged: Judgement | None = None
     """The model's latest evaluation of the step."""
     unproductive: int = 0
@@ -484,11 +488,13 @@ class BranchUpdate(StepOutput, total=False):
     thinks: int
     was_nudged: bool
     step: int
+    written: str
     queries: tuple[str, ...]
     next_queries: tuple[str, ...]
     open_next: tuple[str, ...]
     opens_best: bool
     has_results: bool
+    calculated: tuple[str, ...]
     judged: Judgement
     unproductive: int
     corrected: int

@@ -25,9 +25,9 @@ class GenerateFinding(BaseModel):
 
 
 class ThinkTool(BaseModel):
-    """Reason between two rounds and before the report: key results, gaps, next steps."""
+    """Reason, beside the call that follows from it: key results, gaps, next steps."""
 
-    reasoning: str = Field(description="The thought, in one to three paragraphs.")
+    reasoning: str = Field(description="The thought, in one or two short paragraphs.")
 
 
 GENERATE_FINDING_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)

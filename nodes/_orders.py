@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 from ..core.dialogue.transcripts import ACKNOWLEDGED, NOT_RUN, Calls, missing_in
 from ..core.records import tool_names
-from ..core.records.research import Decision, Progress
+from ..core.records.research import Decision, Progress, ToolRequest
 
 _ACT = "act"
 """Reminder (see `Progress.nudges`) after a message that called no tool."""
 _RESEARCH_FIRST = "research_first"
 """Reminder after a call for the report before anything was researched."""
 _NOT_NEEDED = f"{NOT_RUN} the report is written now."
-_THINK_ALONE = f"{NOT_RUN} a thought stands alone. Call again after it."
 _ACT_NOW = f"{NOT_RUN} no more thinking in a row. Act now: research or report."
 _ANALYZE_LATER = f"{NOT_RUN} research comes first. Call again when its results are there."
 _RESEARCH_ALONE = f"{NOT_RUN} call research_agent alone."
@@ -54,9 +53,10 @@ class Order(NamedTuple):
 def decide(calls: Calls, progress: Progress, *, has_findings: bool, has_assigned: bool) -> Order:
     """Return what a message of the orchestrator's model leads to.
 
-    Of calls to several tools, the report takes precedence over a thought, and a thought over
-    research and analysis. If the model has to be given up without ever having assigned a task (not
-    `has_assigned`), the plan's steps are researched instead: it probably cannot call tools.
+    Of calls to several tools, the report takes precedence over research and analysis. A thought
+    stands beside any of them; alone, it leads to a further decision. If the model has to be given
+    up without ever having assigned a task (not `has_assigned`), the plan's steps are researched
+    instead: it probably cannot call tools.
     """
     is_done = has_findings and has_assigned
     by_tool = {call.tool: call for call in reversed(calls.accepted)}
@@ -67,19 +67,19 @@ def decide(calls: Calls, progress: Progress, *, has_findings: bool, has_assigned
     report = by_tool.get(tool_names.GENERATE_REPORT)
     if report:
         if has_findings or _RESEARCH_FIRST in progress.nudges:
-            answers = _answer_all(calls, _NOT_NEEDED, {report.tool: ACKNOWLEDGED})
+            noted = {report.tool: ACKNOWLEDGED, tool_names.THINK_TOOL: ACKNOWLEDGED}
+            answers = _answer_all(calls, _NOT_NEEDED, noted)
             missing = missing_in(report.arguments)
             is_disputed = report.arguments.get("is_disputed") is True
             return Order("report", progress, answers, missing=missing, is_disputed=is_disputed)
-        answers = _answer_all(calls, _RESEARCH_ALONE, {report.tool: _NOTHING_RESEARCHED})
+        by_name = {report.tool: _NOTHING_RESEARCHED, tool_names.THINK_TOOL: ACKNOWLEDGED}
+        answers = _answer_all(calls, _RESEARCH_ALONE, by_name)
         return Order("again", _nudged(progress, _RESEARCH_FIRST), answers)
-    if tool_names.THINK_TOOL in by_tool:
+    if by_tool.keys() == {tool_names.THINK_TOOL}:
         if progress.thinks >= _MOST_THINKS:
-            answers = _answer_all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: _ACT_NOW})
-            return _mistaken(progress, answers, is_done)
+            return _mistaken(progress, _answer_all(calls, _ACT_NOW, {}), is_done)
         progress = progress.model_copy(update={"thinks": progress.thinks + 1})
-        answers = _answer_all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED})
-        return Order("again", progress, answers)
+        return Order("again", progress, _answer_all(calls, ACKNOWLEDGED, {}))
     return _research(calls, progress, is_done, has_findings)
 
 
@@ -94,12 +94,18 @@ def _give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Orde
 
 def _research(calls: Calls, progress: Progress, is_done: bool, has_findings: bool) -> Order:
     """Return what calls for research or for an analysis lead to; an analysis has to be the only
-    kind of call."""
+    kind of call, beside a thought."""
     answers = dict(calls.refused)
     tasks: dict[str, str] = {}
-    is_analysis = all(call.tool == tool_names.ANALYZE_FINDINGS for call in calls.accepted)
+    acting = list[ToolRequest]()
+    for call in calls.accepted:
+        if call.tool == tool_names.THINK_TOOL:
+            answers[call.id] = ACKNOWLEDGED
+        else:
+            acting.append(call)
+    is_analysis = all(call.tool == tool_names.ANALYZE_FINDINGS for call in acting)
     may_analyze = is_analysis and has_findings
-    for index, call in enumerate(calls.accepted):
+    for index, call in enumerate(acting):
         given = call.arguments.get("task")
         task = ""
         if isinstance(given, str):

@@ -3,11 +3,14 @@ are revised."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.records.plan import PlanStep, Suggestion
 from ..core.settings.limits import Limits
 
+ANALYSIS_SHARE = 0.2
+"""Share of the plan's time reserved for its analyses, enough for them to finish at 15 s per
+call."""
 _DEEPEST_BELOW_ANALYSIS = 2
 """Depth of follow-up steps below an analysis step."""
 
@@ -144,6 +147,22 @@ def revise_steps(
         )
         revised.append(step)
     return revised
+
+
+def with_missing_facts(
+    steps: Sequence[PlanStep], missing: Iterable[str], limits: Limits
+) -> list[PlanStep]:
+    """Return the steps with a search at the end for each fact that an analysis misses.
+
+    There are no more than run in parallel, nor than a plan may have left (`max_plan_steps`), and
+    none for what is a step already.
+    """
+    known = set[str]()
+    for step in steps:
+        known |= {_normalised(step.title), _normalised(step.task)}
+    new = [("", fact, True) for fact in missing if _normalised(fact) not in known]
+    added = new[: limits.max_parallel_researchers]
+    return revise_steps(steps, {}, {}, added, limits.max_plan_steps)
 
 
 def _has_to_wait(step: PlanStep, steps: Sequence[PlanStep]) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from ..core.events.blocks import ResearcherPackets
 from ..core.evidence.citations.citing import by_number, cited_numbers, number_finding
 from ..core.evidence.citations.markers import with_calculations
@@ -18,13 +16,11 @@ _HEAD = "Analysis, which rests on the findings and is no source of its own:"
 
 
 _MISSING = "Not known yet, and worth a task:"
+_NOWHERE = "Not in the user's documents, and nothing else is searched:"
 
 
 class FindingsAnalysis(Analysis):
     """Hand in what follows from the findings, with the numbers of the sources and calculations that it is based on, such as [3] or [calc 2]."""  # noqa: E501
-
-    missing: list[str] = Field(default_factory=list)
-    """What is not known of the number that decides and can be found out, each in a sentence that is understood alone."""  # noqa: E501
 
 
 async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -69,7 +65,8 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     reason = "its model drew no conclusions"
     ended: Ending = "failed"
     if conclusions:
-        text = f"{_HEAD}\n{conclusions}{_missing(form)}"
+        missing = _missing(form, _MISSING if turn.branch_tools else _NOWHERE)
+        text = f"{_HEAD}\n{conclusions}{missing}"
         reason = ""
         ended = "done"
     finding = Finding(
@@ -93,11 +90,10 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     return {**turn.update(), "findings": {call_id: finding}, "calculations": calculations}
 
 
-def _missing(form: FindingsAnalysis | None) -> str:
+def _missing(form: FindingsAnalysis | None, head: str) -> str:
     """Return what an analysis names as missing, for the orchestrator; empty if it names nothing."""
-    missing = [" ".join(task.split()) for task in form.missing] if form else []
-    lines = [f"- {task}" for task in missing if task]
-    return "\n".join(["", _MISSING, *lines]) if lines else ""
+    lines = [f"- {fact}" for fact in form.missing_facts] if form else []
+    return "\n".join(["", head, *lines]) if lines else ""
 
 
 def _shown_findings(state: ResearchState, tokens: int) -> str:

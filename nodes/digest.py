@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from langchain_core.messages import AnyMessage, HumanMessage
 from pydantic import Field
 
@@ -12,7 +14,13 @@ from ..core.records.plan import PlanStep
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from ._steps import replace_steps, revise_steps, with_follow_up
+from ._steps import (
+    ANALYSIS_SHARE,
+    replace_steps,
+    revise_steps,
+    with_follow_up,
+    with_missing_facts,
+)
 from .step_turn import ended_step
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -97,13 +105,31 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     seen = {"seen_messages": len(state.messages)}
     has_searches_left = any(step.status == "pending" and step.requires_search for step in steps)
     if is_edit or (not steering and not (has_searches_left and has_news)):
+        steps = _with_missing_facts(steps, ended, turn)
         progress = state.progress.model_copy(update=seen)
         return {"steps": steps, "progress": progress, "transcript": [steering]}
     turn.announce("adapt")
     async with turn.paid():
         steps = await _adapt(steps, steering, turn)
+    steps = _with_missing_facts(steps, ended, turn)
     progress = turn.advanced(**seen)
     return {**turn.costs(), "steps": steps, "progress": progress, "transcript": [steering]}
+
+
+def _with_missing_facts(steps: list[PlanStep], ended: Sequence[str], turn: Turn) -> list[PlanStep]:
+    """Return the steps with searches for what the analyses among those that have `ended` miss,
+    unless no limit leaves room for them or nothing can be searched.
+    """
+    limits = turn.context.limits
+    is_late = turn.plan_seconds_left <= ANALYSIS_SHARE * limits.max_seconds_planned
+    if not limits.max_follow_ups or not turn.branch_tools or turn.limit or is_late:
+        return steps
+    missing = list[str]()
+    for step_id in ended:
+        outcome = turn.state.outcomes.get(step_id)
+        if outcome:
+            missing += outcome.missing
+    return with_missing_facts(steps, missing, limits)
 
 
 def _steering(turn: Turn) -> list[AnyMessage]:

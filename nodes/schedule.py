@@ -21,12 +21,8 @@ from ..core.records.plan import (
 from ..core.records.sources import Source
 from ..state import ResearchState, StateUpdate
 from ._budget import Budget
-from ._steps import due, replace_steps, restore_skipped, skip_pending
+from ._steps import ANALYSIS_SHARE, due, replace_steps, restore_skipped, skip_pending
 from .turn import NodeRuntime, Turn, begin_turn
-
-_ANALYSIS_SHARE = 0.2
-"""Share of the plan's time reserved for its analyses, enough for them to finish at 15 s per
-call."""
 
 
 async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -95,7 +91,7 @@ def _limits(steps: Sequence[PlanStep], turn: Turn) -> tuple[str, str]:
         # The report still has to say which limit ended the searches.
         return "", state.run.stop_reason
     late = f"the time limit of {limits.max_seconds_planned:g} s (max_seconds_planned) was reached"
-    if _seconds_left(turn) <= 0:
+    if turn.plan_seconds_left <= 0:
         return late, ""
     has_searches = any(step.requires_search for step in left)
     if has_searches and _seconds_to_search(turn) <= 0:
@@ -106,22 +102,15 @@ def _limits(steps: Sequence[PlanStep], turn: Turn) -> tuple[str, str]:
     return stops_all, turn.limit
 
 
-def _seconds_left(turn: Turn) -> float:
-    """Return the seconds left for the plan."""
-    state = turn.state
-    used = state.run.active_seconds - state.brief.began
-    return turn.context.limits.max_seconds_planned - used
-
-
 def _seconds_to_search(turn: Turn) -> float:
     """Return the seconds left for searches.
 
     They are those of the plan, less a reserve if an analysis is still to come.
     """
-    seconds = _seconds_left(turn)
+    seconds = turn.plan_seconds_left
     for step in turn.state.steps:
         if not step.requires_search and not step.is_over:
-            return seconds - _ANALYSIS_SHARE * turn.context.limits.max_seconds_planned
+            return seconds - ANALYSIS_SHARE * turn.context.limits.max_seconds_planned
     return seconds
 
 
@@ -141,7 +130,7 @@ def _task(step: PlanStep, steps: int, turn: Turn) -> StepTask:
     # An analysis sees all observations of the thread; a search only what is relevant to its task.
     memory = ResearchMemory(state.memory.values())
     gaps = memory.open_gaps()
-    seconds = _seconds_left(turn)
+    seconds = turn.plan_seconds_left
     if step.requires_search:
         memory = ResearchMemory(state.own_observations)
         gaps = [gap for gap in memory.open_gaps() if relevance(gap.text, step.task)]

@@ -52,7 +52,7 @@ from ..core.writing.basis import source_texts
 from ..core.writing.calculating import CALCULATION_LINES
 from ..core.writing.forms import Filler, Form
 from ..core.writing.write import write_silently
-from ..prompts import fenced_knowledge, render_prompt
+from ..prompts import fence, fenced_knowledge, render_prompt
 from ..state import BranchUpdate, StepState
 from ..tools.results import Result, known_in, results_in, shortener
 from ..tools.tool import as_lines
@@ -287,6 +287,7 @@ class StepWork:
             has_results=state.has_results,
             gaps=fenced_knowledge(gaps=as_gaps(gaps)),
             doubtful=self._doubtful if state.has_results else "",
+            calculated=fence("\n".join(state.calculated)) if state.calculated else "",
         )
         if not form or not listed:
             return form

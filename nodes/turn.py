@@ -179,6 +179,12 @@ class Turn(NodeTurn[CallEvents]):
         budget = Budget(self.context.limits, spending)
         return budget.limit_reached(self.state.run.active_seconds)
 
+    @property
+    def plan_seconds_left(self) -> float:
+        """The seconds left for the steps of a typed plan."""
+        used = self.state.run.active_seconds - self.state.brief.began
+        return self.context.limits.max_seconds_planned - used
+
     def is_capable(self, role: Role) -> bool:
         """Whether the role's model is able to judge: neither small nor extractive."""
         return RoleModels(self.context).is_capable(role)
@@ -401,6 +407,11 @@ class ResearcherTurn(BranchTurn[Events]):
         """
         return ToolOffer(self.context).schemas(has_read_all=self.scope.reads_all)
 
+    @property
+    def is_by_small_model(self) -> bool:
+        """Whether the researcher's model is small: it lists facts instead of writing prose."""
+        return RoleModels(self.context).is_small("researcher")
+
     async def notes(self) -> list[AnyMessage]:
         """Return the researcher's messages so far, with the texts of results filled in."""
         return await self.pages.fill_in(self._state.ordered_notes)
@@ -433,6 +444,7 @@ class ResearcherTurn(BranchTurn[Events]):
             offered=offered,
             own_sources=context.own_sources,
             reasons=reasons,
+            is_small=self.is_by_small_model,
             max_iterations=context.limits.max_iterations,
             max_queries=context.limits.max_queries,
             documents="" if task.scope.reads_all else task.scope.documents,
@@ -440,11 +452,12 @@ class ResearcherTurn(BranchTurn[Events]):
         )
         conversation = documents_first([HumanMessage(task.text)], notes)
         messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
-        tools = [GENERATE_FINDING_SCHEMA]
-        if schemas:
-            tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA]
-            if not reasons:
-                tools.append(THINK_TOOL_SCHEMA)
+        tools = [*schemas.values()]
+        if schemas or not self.is_by_small_model:
+            tools.append(CALCULATE_SCHEMA)
+        tools.append(GENERATE_FINDING_SCHEMA)
+        if schemas and not reasons:
+            tools.append(THINK_TOOL_SCHEMA)
         request = Request(
             "researcher",
             task.question_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from langchain_core.messages import AIMessage
 from typing_extensions import override
 
 from ..accounts.ledger import Bill
@@ -60,6 +61,11 @@ class CallEvents:
     def on_text(self, words: str) -> None:
         """Emit a piece of the answer."""
         self.on_thought(words)
+
+    def keeps_text(self, answer: AIMessage) -> bool:  # noqa: ARG002 - for observers that read it
+        """Whether the text of an answer that may have calls is kept for the node, which shows it as
+        something else than a thought."""
+        return False
 
     def end(self) -> None:
         """Close the block of thoughts, if there is one, and move on to the next placement."""

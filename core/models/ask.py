@@ -84,7 +84,7 @@ class AnswerEmitter:
         """Emit the thoughts and text that were not streamed; `message` is the whole answer."""
         if self._secrets:
             self._emit_text("", is_last=True)
-        else:
+        elif not self._events.keeps_text(message):
             words = self._separated("text", message.text)
             if words:
                 self._events.on_text(words)

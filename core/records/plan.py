@@ -288,6 +288,8 @@ class StepOutcome(Record):
     """Quality of the results, from 0 to 1; None if not evaluated."""
     follow_up: Suggestion | None = None
     """The follow-up step that it needs; None if it needs none."""
+    missing: tuple[str, ...] = ()
+    """As in `Judgement`."""
 
     @property
     def verdict(self) -> Verdict | None:
@@ -344,3 +346,5 @@ class Judgement(Record):
     """Quality of the results, 0 to 1."""
     suggestions: tuple[Suggestion, ...] = ()
     """Further steps that would help."""
+    missing: tuple[str, ...] = ()
+    """Facts that an analysis needs and nobody has found yet, a sentence each."""

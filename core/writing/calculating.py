@@ -57,6 +57,8 @@ class Analysis(CalculatingForm):
     """If the request decides or compares: the quantity on which the answer turns, its range in the findings, and the value at which the answer flips, in one sentence."""  # noqa: E501
     from_reader: str = ""
     """Which figures of the reader's own would sharpen the answer, in one sentence; empty if none would."""  # noqa: E501
+    missing: list[str] = Field(default_factory=list)
+    """What is not known of the number that decides and can be found out, each in a sentence that is understood alone."""  # noqa: E501
 
     @override
     @classmethod
@@ -73,6 +75,13 @@ class Analysis(CalculatingForm):
             if words:
                 conclusions.append(words)
         return conclusions
+
+    @property
+    def missing_facts(self) -> tuple[str, ...]:
+        """What is missing, each once."""
+        facts = dict.fromkeys(" ".join(fact.split()) for fact in self.missing)
+        facts.pop("", None)
+        return tuple(facts)
 
 
 Filled = TypeVar("Filled", bound=CalculatingForm, covariant=True)

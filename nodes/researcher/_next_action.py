@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from langchain_core.messages import AIMessage
+
 from ...core.dialogue.transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls
+from ...core.evidence.citations.citing import cited_numbers
+from ...core.evidence.citations.rendering import clean_prose
 from ...core.records import tool_names
 from ...core.records.research import ToolRequest
+from ...core.records.sources import Source
 from ...state import ResearcherState
 
 _MOST_THINKS = 2
@@ -18,6 +23,8 @@ _ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
 _ONE_POSITION = f"{NOT_RUN} one place to read on from a message. Call it again alone."
 _ONE_CALL = f"{NOT_RUN} one call of this tool a message. Call it again alone."
 _CALL_ANOTHER_TOOL = f"{NOT_RUN} no more thinking in a row. Call another tool now."
+CUT_OFF = "it was cut off at the output limit (finding_tokens)"
+"""Reason of a finding that is not whole."""
 _REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down what was found."
 
 
@@ -95,6 +102,22 @@ def choose_action(
         answers[first.id] = _REPEATED.format(made=made)
         return NextAction(answers, is_finished=True)
     return NextAction(answers, request)
+
+
+def finding_beside(message: AIMessage, sources: Mapping[int, Source], *, must_cite: bool) -> str:
+    """Return the text of a message if it is the researcher's finding; else an empty text.
+
+    It stands alone, or beside the call that ends the research; what any other call returns would be
+    missing in it. `sources`, by number, are those that it can cite; `must_cite`: otherwise it is a
+    remark on the way.
+    """
+    called = {call["name"] for call in message.tool_calls}
+    is_last = not called or tool_names.GENERATE_REPORT in called
+    has_others = not called <= {tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
+    if message.invalid_tool_calls or has_others or not is_last or not sources:
+        return ""
+    text = clean_prose(message.text.strip(), sources)
+    return text if cited_numbers(text, sources) or not must_cite else ""
 
 
 def _only_thoughts(

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.tool import tool_call
+from typing_extensions import override
 
 from ...core.concurrency import Failed
-from ...core.dialogue.transcripts import Calls, estimated_tokens, missing_in
+from ...core.dialogue.transcripts import Calls, Finish, estimated_tokens, missing_in
 from ...core.events.blocks import ResearcherPackets
 from ...core.events.call import CallEvents
 from ...core.evidence.checking.calculator import Calculator
 from ...core.evidence.checking.proof import Known
 from ...core.models.ask import Reply, ask_model
+from ...core.models.resolve import RoleModels
 from ...core.records import tool_names
 from ...core.records.research import Action, Ending, ToolRequest, total
+from ...core.records.sources import Source
 from ...core.settings.context import Context
 from ...core.writing.calculating import calculated
 from ...prompts import render_prompt
@@ -25,16 +29,33 @@ from ...state import BranchUpdate, ResearcherState
 from ...tools.offer import DOCUMENTS_CALL, ToolOffer
 from ...tools.results import known_in, shrunk
 from ..turn import NodeRuntime, ResearcherTurn
-from ._next_action import choose_action
+from ._next_action import CUT_OFF, choose_action, finding_beside
 
 _MOST_SHRINKS = 2
 """How often older results may be shortened: each time invalidates the provider's prompt cache."""
 
 
+class DecisionEvents(CallEvents):
+    """Emits the model's thoughts, and keeps back a text that is the finding."""
+
+    sources: Mapping[int, Source] = MappingProxyType({})
+    """The sources that the finding may cite, by number."""
+    may_search = True
+    """Whether anything is left to search; if not, any text is the finding."""
+
+    def finding_in(self, answer: AIMessage) -> str:
+        """Return the text of an answer if it is the finding; else an empty text."""
+        return finding_beside(answer, self.sources, must_cite=self.may_search)
+
+    @override
+    def keeps_text(self, answer: AIMessage) -> bool:
+        return bool(self.finding_in(answer))
+
+
 async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
     """Ask the researcher's model for its next action; end the research if a limit is reached."""
     task = state.task
-    turn = ResearcherTurn(state, runtime, CallEvents)
+    turn = ResearcherTurn(state, runtime, DecisionEvents)
     context = turn.context
     await ToolOffer(context).load()
     if not (state.step or state.notes or state.was_nudged):
@@ -47,14 +68,16 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         ended: Ending = "failed" if has_failed else "partial"
         return {"ended": ended, "reason": reason, "request": None}
     offered = turn.tools
+    turn.events.sources = _citable(state, turn)
+    turn.events.may_search = bool(offered)
     if task.scope.reads_all and not state.notes:
         # All documents are read before the first call of the model.
         asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=DOCUMENTS_CALL)
         arguments = {"documents": [*task.scope.whole]}
         request = ToolRequest(id=DOCUMENTS_CALL, tool=asked["name"], arguments=arguments)
         return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
-    if not offered:
-        # All documents have been read, and there is nothing else to search.
+    if not offered and not RoleModels(context).is_capable("researcher"):
+        # All documents have been read, and there is nothing to decide.
         return {"ended": "done", "request": None}
     shortenings, notes = await _in_view(state, turn)
     left = context.limits.researcher_seconds_left(state.seconds)
@@ -85,6 +108,13 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         results[call_id] = "\n".join(lines)
         actions.append(Action(id=call_id, tool=tool_names.CALCULATE, inputs=tuple(lines)))
     action = choose_action(calls, state, results)
+    written = turn.events.finding_in(reply.message)
+    was_cut = bool(written) and Finish.of(reply.message).was_cut_off
+    # Without anything to search, only the results of calculations are worth another decision.
+    is_finished = action.is_finished or was_cut or not (offered or results)
+    if is_finished:
+        # Perhaps it was written in a message without a call.
+        written = written or state.written
     new = list[AnyMessage](reply.withheld)
     new += calls.answered(action.answers)
     update = BranchUpdate(
@@ -94,21 +124,34 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         iteration=state.iteration + action.iterations,
         thinks=action.thinks,
         was_nudged=action.was_nudged,
+        written=written,
         shrunk=shortenings,
         actions=actions,
         calculations=calculations,
     )
-    if action.is_finished:
+    if is_finished:
         declared = action.report.arguments if action.report else {}
         update |= {
             "ended": "done",
             "missing": missing_in(declared) or (),
             "contradictions": turn.disputes_in(declared),
         }
+    if was_cut:
+        update |= {"ended": "partial", "reason": CUT_OFF}
     return update
 
 
-async def _calculator(state: ResearcherState, turn: ResearcherTurn[CallEvents]) -> Calculator:
+def _citable(state: ResearcherState, turn: ResearcherTurn[DecisionEvents]) -> dict[int, Source]:
+    """Return the sources that a finding beside a decision may cite, by number.
+
+    There are none for a small model, which is asked for a list of facts in any case.
+    """
+    if turn.is_by_small_model:
+        return {}
+    return {number: state.sources[key] for number, key in enumerate(state.numbered, 1)}
+
+
+async def _calculator(state: ResearcherState, turn: ResearcherTurn[DecisionEvents]) -> Calculator:
     """Return the calculator of a researcher, which knows all results that it was shown."""
     sources = dict[int, tuple[str, Known]]()
     for number, known in known_in(await turn.notes()).items():
@@ -130,7 +173,7 @@ def _limit(state: ResearcherState, context: Context) -> str:
 
 
 async def _in_view(
-    state: ResearcherState, turn: ResearcherTurn[CallEvents]
+    state: ResearcherState, turn: ResearcherTurn[DecisionEvents]
 ) -> tuple[tuple[int, ...], list[AnyMessage]]:
     """Return the new value of `state.shrunk`, and the notes as the model sees them.
 
@@ -160,12 +203,14 @@ def _newest_search(notes: Sequence[AnyMessage]) -> int:
 
 
 async def _ask(
-    state: ResearcherState, notes: list[AnyMessage], turn: ResearcherTurn[CallEvents]
+    state: ResearcherState, notes: list[AnyMessage], turn: ResearcherTurn[DecisionEvents]
 ) -> Reply:
     has_unread_results = False
     if state.actions and not state.thinks:
         last = state.actions[-1]
         has_unread_results = last.tool == tool_names.WEB_SEARCH and bool(last.found)
+    may_search = turn.events.may_search
+    may_write = bool(turn.events.sources)
     reminder = render_prompt(
         "think_or_act",
         "reminder",
@@ -173,5 +218,16 @@ async def _ask(
         max_iterations=turn.context.limits.max_iterations,
         has_unread_results=has_unread_results,
         was_nudged=state.was_nudged,
+        may_write=may_write,
+        has_written=bool(state.written),
+        may_search=may_search,
     )
-    return await ask_model(turn.request(notes, reminder), turn.context, turn.events)
+    if state.written:
+        notes = [*notes, AIMessage(state.written)]
+    request = turn.request(notes, reminder)
+    if may_write:
+        request = request._replace(max_tokens=turn.context.limits.finding_tokens)
+        if not state.was_nudged:
+            # A model that is forced to call a tool writes no text beside the call.
+            request = request._replace(tool_choice="auto")
+    return await ask_model(request, turn.context, turn.events)

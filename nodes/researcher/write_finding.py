@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 
+from langchain_core.messages import AIMessage
 from typing_extensions import override
 
 from ...core.concurrency import Failed
-from ...core.dialogue.transcripts import (
-    Finish,
-    missing_in,
-)
+from ...core.dialogue.transcripts import Finish
 from ...core.errors import ModelFailed, RunFailed
 from ...core.events.blocks import ResearcherPackets
 from ...core.events.log import Emitter
@@ -28,13 +26,13 @@ from ...core.models.request import Request
 from ...core.models.resolve import RoleModels
 from ...core.records import tool_names
 from ...core.records.research import Ending, Finding
-from ...core.records.sources import Dispute
 from ...core.store.pages import Pages
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render_prompt
 from ...state import BranchUpdate, ResearcherState
 from ...tools.results import known_in, results_in
 from ..turn import NodeRuntime, ResearcherTurn
+from ._next_action import CUT_OFF
 
 _MOST_OTHERS = 3
 """Maximum number of quotations of uncited sources to add to a small model's text."""
@@ -44,7 +42,6 @@ _EXCERPT_CHARACTERS = 600
 """Maximum characters of an excerpt."""
 _HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
 """Replaces characters that could form citations, code or tags in an excerpt."""
-_CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 
 
 class FindingEvents(ContinuedEvents):
@@ -65,7 +62,7 @@ class FindingEvents(ContinuedEvents):
 
 
 async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
-    """Ask the researcher's model for the finding.
+    """Ask the researcher's model for the finding, unless it stands beside its last decision.
 
     If that fails, use excerpts of its sources instead.
     """
@@ -121,13 +118,13 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
         # Without a source, the model would write from memory.
         raise RunFailed(state.reason or _NOTHING_CONSULTED)
     context = turn.context
-    request, reply, declared, disputed = await _ask_twice(state, turn)
+    request, reply = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
     sources = {number: state.sources[state.numbered[number - 1]] for number in known}
     text = clean_prose(reply.message.text.strip(), sources)
     was_cut = Finish.of(reply.message).was_cut_off
-    fault = _CUT_OFF if was_cut else ""
-    is_by_small_model = RoleModels(context).is_small("researcher")
+    fault = CUT_OFF if was_cut else ""
+    is_by_small_model = turn.is_by_small_model
     if known and not was_cut and not cited_numbers(text, known):
         read = ShownSources(known_in(await turn.notes()))
         text = await asyncio.to_thread(read.with_found_citations, text)
@@ -137,8 +134,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
         # An uncited text with figures is useless, unless the researcher declared what it asks for
         # missing.
         is_useless = is_by_small_model or await asyncio.to_thread(_states_figures, text)
-        has_declared = bool(state.missing or declared)
-        if is_useless and not has_declared and not cited_numbers(text, known):
+        if is_useless and not state.missing and not cited_numbers(text, known):
             text = await _quoted(request, turn)
             fault = _UNCITED
             if not cited_numbers(text, known):
@@ -156,8 +152,8 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
         sources=tuple(state.numbered),
         ended="partial" if fault else state.ended or "done",
         reason=state.reason or fault,
-        missing=state.missing or declared,
-        contradictions=state.contradictions or disputed,
+        missing=state.missing,
+        contradictions=state.contradictions,
         failures=tuple(state.failures),
         withheld=withheld.results + len(reply.refused),
         left_out=withheld.titles,
@@ -209,21 +205,16 @@ async def _quoted(request: Request, turn: ResearcherTurn[FindingEvents]) -> str:
 
 async def _ask_twice(
     state: ResearcherState, turn: ResearcherTurn[FindingEvents]
-) -> tuple[Request, Reply, tuple[str, ...], tuple[Dispute, ...]]:
-    """Return the request, the reply, and what a call next to its text declares.
+) -> tuple[Request, Reply]:
+    """Return the request for the finding, and the reply.
 
-    It declares what is missing and what is disputed. An empty finding is requested once more, as
-    text only.
+    A finding that was written beside the last decision is the reply. An empty one is requested once
+    more.
     """
     task = state.task
     context = turn.context
-    is_by_small_model = RoleModels(context).is_small("researcher")
     notes = turn.in_view(await turn.notes())
-    has_tools = bool(turn.tools)
-    declared = tuple[str, ...]()
-    disputed = tuple[Dispute, ...]()
     for again in (False, True):
-        may_declare = not (again or has_tools or is_by_small_model)
         reminder = render_prompt(
             "write_finding",
             "reminder",
@@ -231,21 +222,20 @@ async def _ask_twice(
             language=task.language,
             reason=state.reason,
             again=again,
-            may_declare=may_declare,
-            is_small=is_by_small_model,
+            is_small=turn.is_by_small_model,
         )
         request = turn.request(
             notes,
             reminder,
-            tool_choice="auto" if may_declare else "none",
+            tool_choice="none",
             max_tokens=context.limits.finding_tokens,
             is_long=True,
             hides_tools=again,
         )
+        if state.written:
+            turn.events.on_text(state.written)
+            return request, Reply(AIMessage(state.written))
         reply = await ask_for_prose(request, context, turn.events)
-        for call in reply.message.tool_calls[:1]:
-            declared = missing_in(call["args"]) or declared
-            disputed = turn.disputes_in(call["args"]) or disputed
         if reply.message.text.strip():
-            return request, reply, declared, disputed
+            return request, reply
     raise ModelFailed("its model wrote nothing")

@@ -84,11 +84,17 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         at=context.clock.now().isoformat(timespec="seconds"),
     )
     turn.emit(*StepPackets(turn.placement).iteration(task.step.id, iteration, learnings))
+    missing = form.missing_facts
+    memory = turn.work.observed(form, learnings, score)
+    for rank, fact in enumerate(missing):
+        # Open until a step finds it; the report names what is open at the end.
+        gap = turn.work.state.observation("gap", fact, 1.0, rank=rank)
+        memory[gap.key] = gap
     return {
         **update,
         "iterations": [iteration],
         "learnings": learnings,
         "calculations": calculations,
-        "memory": turn.work.observed(form, learnings, score),
-        "judged": form.judgement,
+        "memory": memory,
+        "judged": form.judgement.model_copy(update={"missing": missing}),
     }

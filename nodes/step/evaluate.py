@@ -44,8 +44,8 @@ async def evaluate(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     judgement = state.judged
     too_late = list[str]()
     if judgement and state.learnings and state.seconds < task.seconds:
-        scores = {"completeness": judgement.completeness, "quality": judgement.quality}
-        outcome = outcome.model_copy(update=scores)
+        judged = judgement.model_dump(include={"completeness", "quality", "missing"})
+        outcome = outcome.model_copy(update=judged)
         work = _with_follow_up_step(outcome, judgement.suggestions, turn)
         with_step = await turn.in_time(work)
         if not isinstance(with_step, Failed):

@@ -53,7 +53,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         if not RoleModels(context).is_extractive("researcher"):
             completeness = form.completeness
     filled_in = form or RecordRound()
-    calculations = await _calculated(turn, filled_in)
+    calculated, calculations = await _calculated(turn, filled_in)
     learned = await asyncio.to_thread(turn.work.learned, filled_in, shown)
     known = {**state.learnings, **learned.learnings}
     score = confidence(
@@ -87,6 +87,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         open_next=following.addresses,
         learnings=learned.learnings,
         memory=learned.memory,
+        calculated=calculated,
         calculations=calculations,
         unproductive=unproductive,
         is_over=is_over or has_nothing_next or is_unproductive,
@@ -106,13 +107,16 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     return update
 
 
-async def _calculated(turn: StepTurn, form: RecordRound) -> Mapping[str, Calculation]:
-    """Return what a form has calculated, by name."""
+async def _calculated(
+    turn: StepTurn, form: RecordRound
+) -> tuple[tuple[str, ...], Mapping[str, Calculation]]:
+    """Return what came of the calculations that a form hands in, a line each, and those that are
+    new or have changed, by name."""
     if not form.calculations:
-        return {}
+        return (), {}
     calculator = await turn.work.calculator()
-    await asyncio.to_thread(calculator.calculate, as_lines(form.calculations))
-    return calculator.changed
+    lines = await asyncio.to_thread(calculator.calculate, as_lines(form.calculations))
+    return tuple(lines), calculator.changed
 
 
 class _Next(NamedTuple):

@@ -90,7 +90,7 @@ async def test_short_documents_are_read_whole_and_each_finding_is_written_in_one
     first, other = run.calls("researcher")
     [shown] = results(first.messages).values()
     assert shown.count('"is_whole": true') == len(DOCUMENTS)
-    assert [*first.tools] == ["generate_report"]
+    assert [*first.tools] == ["calculate", "generate_report"]
     finding, _ = sorted(in_order(state), key=lambda finding: finding.text, reverse=True)
     assert (finding.text, finding.missing) == ("It was lit in 1844. [2]", ("its cost",))
     assert [action.tool for action in finding.actions] == ["read_documents"]
@@ -117,6 +117,39 @@ async def test_a_finding_that_is_a_call_alone_is_asked_for_again_as_text(tmp_pat
     [finding] = in_order(await run.ask())
     assert (finding.text, finding.missing) == ("It was lit in 1844. [2]", ("its cost",))
     assert [asked.settings["tool_choice"] for asked in run.calls("researcher")] == ["auto", "none"]
+
+
+async def test_what_a_researcher_calculates_over_whole_documents_takes_one_further_call(
+    tmp_path: Path,
+) -> None:
+    line = "Years until the keeper came: 1901 [2] - 1844 [3] = years"
+    ended = calls(call("generate_report"), text="She came 57 years [calc 1] after 1844. [3]")
+    run = lab(
+        tmp_path,
+        orchestrator=[TASK, REPORT],
+        researcher=[calls(call("calculate", calculations=[line])), ended],
+        limits=WHOLE,
+    )
+    state = await run.ask()
+    [finding] = in_order(state)
+    assert finding.numbered and "57 years [calc 1]" in finding.numbered
+    assert [known.result for known in state.calculations.values()] == ["57 years"]
+    _, again = run.calls("researcher")
+    assert "57 years" in again.messages[-2].text
+    assert [asked.settings["tool_choice"] for asked in run.calls("researcher")] == ["auto", "auto"]
+
+
+async def test_uncited_text_on_whole_documents_gets_citations_without_a_further_decision(
+    tmp_path: Path,
+) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[TASK, REPORT],
+        researcher=["The Skerry Light was lit for the first time in 1844."],
+        limits=WHOLE,
+    )
+    [finding] = in_order(await run.ask())
+    assert finding.text.endswith("in 1844. [3]") and len(run.calls("researcher")) == 1
 
 
 async def test_a_step_of_a_plan_reads_short_documents_whole_and_is_one_call(tmp_path: Path) -> None:

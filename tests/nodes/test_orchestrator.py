@@ -137,27 +137,28 @@ async def test_a_silent_orchestrator_researches_the_plan_first_and_then_writes_t
 
 
 @pytest.mark.behaviour("O-28", "O-30")
-async def test_a_report_call_wins_over_a_thought_a_thought_over_research_and_unknown_tools_are_answered(
+async def test_a_thought_stands_beside_any_call_a_report_wins_over_research_and_unknown_tools_are_answered(
     tmp_path: Path,
 ) -> None:
     both = calls(
-        call("research_agent", task="not now", id="r"), call("think_tool", reasoning="hm", id="t")
-    )
-    mixed = calls(
-        call("browse", url="x", id="b"), call("research_agent", task="When was it lit?", id="first")
+        call("think_tool", reasoning="The tower first.", id="t"),
+        call("research_agent", task="When was it lit?", id="first"),
+        call("browse", url="x", id="b"),
     )
     all_three = calls(
         call("research_agent", task="never", id="r2"),
         call("think_tool", reasoning="hm", id="t2"),
         call("generate_report", id="g2"),
     )
-    run, state = await answered(tmp_path, orchestrator=[both, mixed, all_three])
+    run, state = await answered(tmp_path, orchestrator=[both, all_three])
     answers = results(state.transcript)
-    assert answers["t"] == answers["g2"] == "Noted."
-    assert all(answers[name].startswith("Not run") for name in ("r", "r2"))
+    assert answers["t"] == answers["t2"] == answers["g2"] == "Noted."
+    assert answers["r2"].startswith("Not run")
     assert "no tool 'browse'" in answers["b"] and "research_agent" in answers["b"]
-    assert "1844" in results(run.calls("orchestrator")[2].messages)["first"]
-    assert set(state.findings) == {"first"}
+    assert "1844" in results(run.calls("orchestrator")[1].messages)["first"]
+    assert {name: finding.thought for name, finding in state.findings.items()} == {
+        "first": "The tower first."
+    }
     assert every_call_has_one_result(state.transcript)
 
 

@@ -177,6 +177,38 @@ async def test_every_step_is_begun_at_most_once_and_ends_in_a_final_status(tmp_p
     assert await run.replays_alike()
 
 
+TALL = "How many metres the Skerry Light is tall."
+
+
+@pytest.mark.parametrize(
+    ("clock_moves", "limits", "added"),
+    [(0, {}, 1), (0, {"max_follow_ups": 0}, 0), (250, {}, 0), (0, {"whole_characters": 30_000}, 0)],
+    ids=["searched", "no further steps", "late", "read whole"],
+)
+async def test_what_an_analysis_misses_is_searched_for_in_the_next_phase_if_limits_allow(
+    tmp_path: Path, clock_moves: float, limits: dict[str, int], added: int
+) -> None:
+    clock = HandClock()
+    deciding = {"statements": ["The taller one wins."], "missing": [TALL, f"{TALL} ", LIGHT]}
+    weighed = of_task(COMPARE, clock.after(clock_moves, lambda _: deciding), said)
+    answers = of_task(
+        TALL, lambda asked: {**first_sentences(asked), "answered_gaps": [1]}, first_sentences
+    )
+    steps = plan(step(LIGHT), COMPARED, WEIGHED)
+    rules = {"make_plan": steps, "record_analysis": weighed, "record_learnings": answers}
+    run, state = await finished(tmp_path, rules, clock=clock, limits=limits)
+    new = ["4"] * added
+    assert run.begun == ["1", "2", *new, "3"]
+    assert {step.status for step in state.steps} == {"completed"}
+    assert [step.task for step in state.steps[3:]] == [TALL] * added
+    # The next analysis knows what was found, and what is still missing is said.
+    [weighing] = run.asked("record_analysis", WEIGH)
+    assert len(weighing.known) > 1
+    assert not state.run or not state.run.stop_reason
+    assert (f"Not found: {TALL[:-1]}" in state.messages[-1].text) == (not added)
+    assert not run.asked("update_plan")
+
+
 @pytest.mark.behaviour("A-19")
 async def test_a_step_gets_the_conclusions_of_its_parent_once(tmp_path: Path) -> None:
     thought, foreign = "Who made the lamp is not said.", "The ferry has no name."

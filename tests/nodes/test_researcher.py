@@ -101,6 +101,63 @@ async def test_passages_stand_in_for_text_that_cites_nothing_again(tmp_path: Pat
     assert "Its report is replaced by quotations" in " ".join(ReportNotes(state).lines())
 
 
+@pytest.mark.behaviour("O-55", "O-80")
+async def test_a_finding_beside_the_end_of_the_research_takes_no_further_call(
+    tmp_path: Path,
+) -> None:
+    aside = "The tower is named in [1]."
+    looked_at = search("Ada Moran").model_copy(update={"content": aside})
+    ended = calls(
+        call("think_tool", reasoning="That is enough."),
+        call("generate_report", missing=["who built it"]),
+        text=f"{LIT} [1]",
+    )
+    run, state = await answered(
+        tmp_path, orchestrator=[TASK, REPORT], researcher=[search("Skerry Light"), looked_at, ended]
+    )
+    [finding] = in_order(state)
+    assert (finding.numbered, finding.missing) == (f"{LIT} [1]", ("who built it",))
+    first, second, last = run.calls("researcher")
+    forced = [asked.settings["tool_choice"] for asked in (first, second, last)]
+    caps = [asked.settings["max_tokens"] for asked in (first, second, last)]
+    assert forced == ["any", "auto", "auto"] and caps == [1024, 10_000, 10_000]
+    assert (last.tools, last.messages[0]) == (first.tools, first.messages[0])
+    # Only what ends the research is the finding; text beside a search is a thought.
+    assert run.words("intermediate_report_delta") == f"{LIT} [1]"
+    thoughts = "".join(packet["reasoning"] for packet in run.of_type("reasoning_delta"))
+    assert aside in thoughts and "That is enough." in thoughts and LIT not in thoughts
+    again = [
+        packet for packet in await run.replayed() if packet.type == "intermediate_report_delta"
+    ]
+    assert "".join(packet.content for packet in again) == f"{LIT} [1]"
+
+
+async def test_a_finding_without_the_call_that_ends_the_research_is_kept_and_not_written_again(
+    tmp_path: Path,
+) -> None:
+    script = [search("Skerry Light"), f"{LIT} [1]", REPORT]
+    run, state = await answered(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
+    asked = run.calls("researcher")
+    assert len(asked) == 3 and asked[-1].messages[-2].text == f"{LIT} [1]"
+    assert "is kept" in asked[-1].messages[-1].text
+    assert asked[-1].settings["tool_choice"] == "any"
+    assert [finding.numbered for finding in in_order(state)] == [f"{LIT} [1]"]
+
+
+async def test_a_text_that_was_no_finding_is_not_kept_and_what_is_calculated_comes_first(
+    tmp_path: Path,
+) -> None:
+    more = "More on its keeper is in [1]; I shall search."
+    sums = call("calculate", calculations=["Age: 1932 [1] - 1844 [1] = years"])
+    early = calls(sums, call("generate_report"), text=f"It was lit 80 years before. {LIT} [1]")
+    script = [search("Skerry Light"), more, search("Ada Moran"), early, f"{LIT} [1]"]
+    run, state = await answered(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
+    last = run.calls("researcher")[-1]
+    assert last.settings["tool_choice"] == "none"
+    assert more not in last.text and "[calc 1]" in last.text
+    assert [finding.numbered for finding in in_order(state)] == [f"{LIT} [1]"]
+
+
 FILLER = (
     "The gulls of the coast are many, and nobody has ever counted all of them by day or by night. "
     * 30

@@ -134,8 +134,10 @@ async def test_a_learning_gets_its_right_source_and_the_model_and_the_writer_see
     def learned(asked: Asked) -> Any:
         by_title = {result["title"]: result["document"] for result in asked.results}
         wrong = by_title["Skerry Light"]
-        assert wrong != by_title["Tides"]
-        return {"learnings": [fact(tide, wrong), fact(steps, wrong)]}
+        right = by_title["Tides"]
+        assert wrong != right
+        lines = [f"Twice: 2 * 5.2 m [{right}] = m", "Lamps: all of them"]
+        return {"learnings": [fact(tide, wrong), fact(steps, wrong)], "calculations": lines}
 
     rules = {
         "choose_queries": in_turn(queries("Skerry Light", "spring tide"), queries("Ada Moran")),
@@ -151,6 +153,9 @@ async def test_a_learning_gets_its_right_source_and_the_model_and_the_writer_see
     first, second = (asked.messages[-1].text for asked in run.asked("record_learnings"))
     assert "not_in_document" not in first
     assert steps in second and '"not_in_document": ["77"]' in second and tide not in second
+    # Nor was it told before what came of its calculations.
+    assert "calc 1" not in first
+    assert "[calc 1] Twice: " in second and "10.4 m" in second and "not calculated, since" in second
     [writing] = run.asked("report")
     remark = "(worked out or misread: its source lacks 77)"
     assert any(f"{steps} [2] {remark}" in message.text for message in writing.messages)
