@@ -89,6 +89,16 @@ class Windows:
                 scores[number] = score
         return sorted(scores, key=scores.__getitem__, reverse=True)[:most]
 
+    def others(self, numbers: Iterable[int], most: int) -> list[int]:
+        """Return the indexes of the first windows of the text that are not among these, at most
+        `most`."""
+        unseen = sorted({*range(len(self.windows))}.difference(numbers))
+        return unseen[: max(0, most)]
+
+    def has_room_for_all(self, most: int) -> bool:
+        """Whether the text is no longer than `most` windows may be."""
+        return len(self.text) <= most * _LONGEST_WINDOW
+
     def share(self, claim: str) -> float:
         """Return the best share (0 to 1) of a claim's stems and numbers that one window has."""
         wanted = words_and_figures(claim)
