@@ -269,12 +269,23 @@ class Evidence:
         self, key: str, wanted: Iterable[str], most: int, quoted: Iterable[ProofPassage]
     ) -> list[str]:
         """Return the passages of a source most similar to the `wanted` texts, `most` for each, and
-        those that were quoted before."""
+        those that were quoted before.
+
+        A text that is no longer than that is returned whole. At a second look, the beginning of the
+        text is added for what has few words in common with it, such as a statement in another
+        language.
+        """
         passages = list[str]()
         for text in self._texts[key]:
+            if text.windows.has_room_for_all(most):
+                passages.append(text.text.strip())
+                continue
             best = list[int]()
             for words in wanted:
-                best += text.windows.best(words, most)
+                similar = text.windows.best(words, most)
+                best += similar
+                if len(similar) <= _FIRST_LOOK < most:
+                    best += text.windows.others(similar, most - len(similar))
             for passage in quoted:
                 if passage.content_hash == text.content_hash:
                     best += text.windows.within(passage.start, passage.end)
@@ -317,7 +328,7 @@ class Evidence:
         """Whether a second look shows more passages than the first."""
         for key in _cited_near(unit):
             for text in self._texts.get(key, ()):
-                if len(text.windows.windows) > _FIRST_LOOK:
+                if not text.windows.has_room_for_all(_FIRST_LOOK):
                     return True
         return bool(unit.sources) and bool(self._nearest(unit))
 

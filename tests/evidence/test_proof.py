@@ -317,3 +317,43 @@ def test_the_number_of_a_name_is_no_premise(calculation: str) -> None:
         known = {"a": Known([SourceText("a", words)], "")}
         found.append(message(prove(unit, Grounds(words, [calculation]), known)))
     assert "20 is not in" in found[0] and found[1] == ""
+
+
+FOREIGN = {
+    "de": "Der Vertrag kann mit einer Frist von neun Monaten zum Jahresende gekündigt werden. Die Rechnung ist an "
+    "Werktagen zu zahlen, und die Menge wird zum ersten Mal im Mai gemeldet.",
+    "fr": "Sur les 12 000 cartouches livrées en février, 1 800 fuient au niveau du joint, et nous demandons leur "
+    "remplacement avant la fin du mois.",
+    "es": "La planta cerró en agosto, y los trabajadores de la empresa volvieron en enero con un contrato de dos años.",
+    "nl": "De haven is in maart gesloten, en het werk aan de kade duurt nog 9 maanden; het schip vaart dan weer.",
+    "sv": "Hamnen stängdes i oktober, och det tar 9 månader innan den är öppen för båtar igen.",
+    "ru": "Завод закрылся в марте, и он был открыт только к началу июля, как это было и в том году.",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "statement", "fault"),
+    [
+        ("de", "Notice is nine months to the end of a year [1].", ""),
+        ("de", "Notice is nine weeks to the end of a year [1].", "9 is not in"),
+        ("de", "Notice is nine months to the end of an hour [1].", "its unit of measure"),
+        ("de", "Bills are paid within a day [1].", ""),
+        ("fr", "Of 12,000 cartridges delivered in February, 1,800 leaked [1].", ""),
+        ("fr", "Of 12,000 cartridges delivered in March, 1,800 leaked [1].", "its month"),
+        ("es", "The plant closed in August, and work began again in January [1].", ""),
+        ("es", "The plant closed in August, and work began again in April [1].", "its month"),
+        ("nl", "The harbour closed in March for 9 months [1].", ""),
+        ("nl", "The harbour closed in March for 9 weeks [1].", "9 is not in"),
+        ("sv", "The harbour closed in October for 9 months [1].", ""),
+        ("sv", "The harbour closed in October for 9 years [1].", "9 is not in"),
+        ("ru", "The plant was open in July [1].", ""),
+        ("ru", "The plant was open in June [1].", "its month"),
+    ],
+)
+def test_months_and_units_of_time_are_compared_across_languages(
+    language: str, statement: str, fault: str
+) -> None:
+    text = FOREIGN[language]
+    [unit] = report_units(statement, {1: "a"})
+    found = prove(unit, Grounds(text), {"a": Known([SourceText("a", text)], "A title")})
+    assert message(found).startswith(fault) and bool(message(found)) == bool(fault)

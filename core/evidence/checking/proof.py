@@ -17,6 +17,7 @@ from ..text.numbers import (
 )
 from ..text.words import QUOTED, dates_in, stems, tokens
 from ._calculations import Calculated, Premise, premises_in, recalculated, results_as_premises
+from ._calendar import named_months, named_times
 from ._quantities import is_about, is_same_quantity, months_in
 from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
 from .units import ReportUnit
@@ -25,6 +26,9 @@ _SHORTEST_QUOTATION = 3
 """Minimum number of words of a quotation that must be in a source verbatim."""
 _PIECES = re.compile(r"(?<!\s)\s*(?:\[?…\]?|\[?\.\.\.\]?|\n)\s*")
 _PER = re.compile(r"(?i)\b(per|pro|je|par|por)\s+([^\W\d_]+(?:\s+[^\W\d_]+){0,3})")
+_READ_BY_TABLES = frozenset({"", "en"})
+"""Languages (ISO 639-1) whose months and units of time are all read by the tables of words, and an
+unknown one."""
 _NUMBERED = re.compile(r"^[^\W\d_]+ \d+[.:] ")
 """The number of a table or figure at the start of its caption: `Table 1: `."""
 _LIKELIEST = 12
@@ -309,15 +313,15 @@ def doubt_about(
     """
     claim = unit.raw_words if unit.kind == "cell" else _NUMBERED.sub("", unit.text)
     wide = f"{evidence} {around}" if around else evidence
-    measures = _measures_given(unit, claim, wide)
+    languages = {text.language for text in texts}.difference(_READ_BY_TABLES)
+    measures = _measures_given(unit, claim, wide, languages)
     given = _Evidence(evidence, around, measures, texts)
     looked_up = _look_up(unit, claim, given, results, _values(supposed))
     if looked_up.missing:
         return _doubt_about_figures(looked_up.missing, results)
     if looked_up.in_words:
         return Doubt("words", _not_in_words(looked_up.in_words[0]))
-    months = months_in(claim)
-    if months and months - months_in(wide):
+    if _months_missing(claim, wide, languages):
         return Doubt("words", "its month is not in those words")
     if looked_up.is_calculated or (_is_prose(unit) and not looked_up.has_quantity):
         # A calculation may change the unit of measure; "daily operation" states no quantity.
@@ -415,9 +419,23 @@ def _doubt_about_figures(missing: Sequence[Number], results: Calculated) -> Doub
     return Doubt("figure", message, request, tuple(missing))
 
 
-def _measures_given(unit: ReportUnit, claim: str, wide: str) -> set[str]:
-    """Return the units of measure that a text gives, and those that the unit may use without it."""
+def _months_missing(claim: str, wide: str, languages: Iterable[str]) -> frozenset[int]:
+    """Return the months of a claim that a text, which has parts in these languages, lacks."""
+    missing = months_in(claim)
+    if missing:
+        missing -= months_in(wide)
+    for code in languages:
+        if missing:
+            missing -= named_months(wide, code)
+    return missing
+
+
+def _measures_given(unit: ReportUnit, claim: str, wide: str, languages: Iterable[str]) -> set[str]:
+    """Return the units of measure that a text, which has parts in these languages, gives, and those
+    that the unit may use without it."""
     measures = {*measures_in(wide)}
+    for code in languages:
+        measures |= named_times(wide, code)
     if any(number.is_year for number in numbers_in(wide)):
         # A year needs no word "year" beside it.
         measures.add("year")

@@ -12,9 +12,10 @@ from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
+from ..text.language import language_of_text
 from ..text.numbers import UNIFORM_SIGNS, measures_in, plain_figures
 from ..text.sentences import sentence_spans
-from ..text.words import stems
+from ..text.words import sought_words, stems
 
 _LONGEST_WINDOW = 400
 """Length, in characters, to which longer paragraphs are cut; a window ends with the first sentence
@@ -42,6 +43,8 @@ _APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.
 _TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
 _GROUPED = re.compile(r"(?<=\d)[,' ](?=\d{3}(?!\d))")
 _MARKUP = re.compile(r"[*_`|#]+")
+_LANGUAGE_CHARACTERS = 4_000
+"""Length of the beginning of a text by which its language is detected."""
 _FAST = 1
 """zlib compression level: a quarter of a millisecond per page."""
 
@@ -88,6 +91,16 @@ class Windows:
             if score:
                 scores[number] = score
         return sorted(scores, key=scores.__getitem__, reverse=True)[:most]
+
+    def others(self, numbers: Iterable[int], most: int) -> list[int]:
+        """Return the indexes of the first windows of the text that are not among these, at most
+        `most`."""
+        unseen = sorted({*range(len(self.windows))}.difference(numbers))
+        return unseen[: max(0, most)]
+
+    def has_room_for_all(self, most: int) -> bool:
+        """Whether the text is no longer than `most` windows may be."""
+        return len(self.text) <= most * _LONGEST_WINDOW
 
     def share(self, claim: str) -> float:
         """Return the best share (0 to 1) of a claim's stems and numbers that one window has."""
@@ -282,6 +295,11 @@ class SourceText:
     def measures(self) -> frozenset[str]:
         """The units of measure that it names."""
         return measures_in(self.text)
+
+    @cached_property
+    def language(self) -> str:
+        """The ISO 639-1 code of its language; empty if that is unclear."""
+        return language_of_text(sought_words(self.text[:_LANGUAGE_CHARACTERS]))
 
     @cached_property
     def windows(self) -> Windows:
