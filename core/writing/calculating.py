@@ -118,17 +118,31 @@ class Calculations:
             self._calculator = await self._make_calculator()
         return self._calculator
 
+    async def results(self, calls: Calls) -> dict[str, list[str]]:
+        """Return the results of the calls of `calculate` among these, by call id, a line each."""
+        ordered = [call for call in calls.accepted if call.tool == tool_names.CALCULATE]
+        if not ordered:
+            return {}
+        calculator = await self.calculator()
+        results = dict[str, list[str]]()
+        for call in ordered:
+            given = as_lines(call.arguments.get("calculations"))
+            lines = list[str]()
+            if isinstance(given, list):
+                lines = [line for line in given if isinstance(line, str)]
+            answers = await asyncio.to_thread(calculator.calculate, lines)
+            results[call.id] = answers or [_NOTHING]
+        return results
+
     async def answered(
         self, message: AIMessage, before: Sequence[AnyMessage] = ()
     ) -> list[AnyMessage]:
         """Return a message of a model, followed by the results of its calculations; `before` are
         such messages of earlier rounds."""
-        calculator = await self.calculator()
         self._rounds += 1
         calls = Calls.read(message, {tool_names.CALCULATE}, before)
         answers = dict[str, str](calls.refused)
-        results = await asyncio.to_thread(_results, calls, calculator)
-        for call_id, lines in results.items():
+        for call_id, lines in (await self.results(calls)).items():
             answers[call_id] = "\n".join(lines)
         return calls.answered(answers)
 
@@ -153,35 +167,6 @@ class Calculations:
                 break
             form = again
         return form
-
-
-async def calculated(
-    calls: Calls, calculator: Callable[[], Awaitable[Calculator]]
-) -> tuple[dict[str, list[str]], Mapping[str, Calculation]]:
-    """Return the results of the calls of `calculate` in a message, by call id, a line each, and the
-    calculations that are new or have changed, by name.
-
-    `calculator` is made only if it is used.
-    """
-    if all(call.tool != tool_names.CALCULATE for call in calls.accepted):
-        return {}, {}
-    calculating = await calculator()
-    results = await asyncio.to_thread(_results, calls, calculating)
-    return results, calculating.changed
-
-
-def _results(calls: Calls, calculator: Calculator) -> dict[str, list[str]]:
-    """Return the results of the calls of `calculate` by call id, a line each."""
-    results = dict[str, list[str]]()
-    for call in calls.accepted:
-        if call.tool != tool_names.CALCULATE:
-            continue
-        given = as_lines(call.arguments.get("calculations"))
-        lines = list[str]()
-        if isinstance(given, list):
-            lines = [line for line in given if isinstance(line, str)]
-        results[call.id] = calculator.calculate(lines) or [_NOTHING]
-    return results
 
 
 def has_calculations(message: AIMessage) -> bool:

@@ -19,7 +19,7 @@ from ...core.models.ask import Reply, ask_model
 from ...core.records import tool_names
 from ...core.records.research import Action, Ending, ToolRequest, total
 from ...core.settings.context import Context
-from ...core.writing.calculating import calculated
+from ...core.writing.calculating import Calculations
 from ...prompts import render_prompt
 from ...state import BranchUpdate, ResearcherState
 from ...tools.offer import DOCUMENTS_CALL, ToolOffer
@@ -80,8 +80,8 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     calls = Calls.read(reply.message, tools, state.notes)
     results = dict[str, str]()
     actions = list[Action]()
-    by_call, calculations = await calculated(calls, partial(_calculator, state, turn))
-    for call_id, lines in by_call.items():
+    calculations = Calculations(partial(_calculator, state, turn))
+    for call_id, lines in (await calculations.results(calls)).items():
         results[call_id] = "\n".join(lines)
         actions.append(Action(id=call_id, tool=tool_names.CALCULATE, inputs=tuple(lines)))
     action = choose_action(calls, state, results)
@@ -96,7 +96,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         was_nudged=action.was_nudged,
         shrunk=shortenings,
         actions=actions,
-        calculations=calculations,
+        calculations=calculations.changed,
     )
     if action.is_finished:
         declared = action.report.arguments if action.report else {}

@@ -444,6 +444,18 @@ def gives(calculation: Calculation, number: Number) -> bool:
     return is_result and may_have_unit(number, calculation.unit)
 
 
+def is_behind(calculation: Calculation, text: str, before: str = "") -> bool:
+    """Whether a figure of a text comes from a calculation: it is the result or, unless the text was
+    corrected and stated the result `before`, one of the inputs."""
+    numbers = numbers_in(text)
+    if any(gives(calculation, number) for number in numbers):
+        return True
+    if any(gives(calculation, number) for number in numbers_in(before)):
+        return False
+    values = [used.value for used in calculation.inputs]
+    return any(follows(number, values) for number in numbers)
+
+
 def _calculated(
     calculation: Calculation, formula: Formula, known: Mapping[int, Calculation]
 ) -> Calculation:
