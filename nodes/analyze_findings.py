@@ -7,7 +7,7 @@ from ..core.evidence.citations.citing import by_number, cited_numbers, number_fi
 from ..core.evidence.citations.markers import with_calculations
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.records.research import Ending, Finding
-from ..core.writing.calculating import Analysis, filled_in
+from ..core.writing.calculating import Analysis, Calculations
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, begin_turn
@@ -35,7 +35,7 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     turn.emit(ResearcherPackets(turn.placement).start(task))
     findings = fence(_shown_findings(state, turn.context.limits.memory_tokens))
 
-    async def ask(*, results: str) -> FindingsAnalysis | None:
+    async def ask(*, results: str, is_last: bool) -> FindingsAnalysis | None:
         return await turn.filler.ask_if_possible(
             FindingsAnalysis,
             "orchestrator",
@@ -47,10 +47,12 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
             knowledge="",
             calculations=turn.basis.calculations,
             results=results,
+            is_last=is_last,
         )
 
+    calculating = Calculations(turn.calculator)
     async with turn.paid():
-        form, calculations = await filled_in(ask, turn.calculator)
+        form = await calculating.ask(ask)
     lines = list[str]()
     if form:
         lines += [f"- {conclusion}" for conclusion in form.conclusions]
@@ -58,7 +60,7 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
     keys = {number: source.key for number, source in known.items()}
     numbers = {key: number for number, key in keys.items()}
     conclusions, _, dropped_markers = number_finding("\n".join(lines), keys, numbers)
-    known_calculations = {**state.calculations, **calculations}
+    known_calculations = {**state.calculations, **calculating.changed}
     own_numbers = {found.number: found.number for found in known_calculations.values()}
     conclusions, dropped_calculations = with_calculations(conclusions, own_numbers)
     text = ""
@@ -87,7 +89,7 @@ async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateU
         turn.emit(packets.failure(reason))
     cited = [known[number] for number in cited_numbers(conclusions, known)]
     turn.emit(*packets.finding(finding.text, cited))
-    return {**turn.update(), "findings": {call_id: finding}, "calculations": calculations}
+    return {**turn.update(), "findings": {call_id: finding}, "calculations": calculating.changed}
 
 
 def _missing(form: FindingsAnalysis | None, head: str) -> str:

@@ -23,12 +23,11 @@ from ..core.models.resolve import RoleModels
 from ..core.records.report import Draft, Grade, Report
 from ..core.records.research import Calculation, by_calculation_number
 from ..core.writing.blocks import ReportBlock, report_blocks
-from ..core.writing.calculating import CalculatingForm
+from ..core.writing.calculating import CalculatingForm, Calculations
 from ..core.writing.language import Language
 from ..core.writing.versions import ThreadVersions
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from ..tools.tool import as_lines
 from ._draft_edits import EditedDraft, edited_draft, left_out_notice, shown_block
 from ._edits import losses
 from ._further_research import (
@@ -104,12 +103,15 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     async with turn.paid():
         form = None
         if can_ask:
-            form = await editor.ask_calculating()
+            form = await editor.ask()
         if form and form.tasks and editor.may_research:
             return editor.waiting([(task, task) for task in form.tasks])
         changed = editor.draft
         if form:
             changed = await editor.changed(form)
+        elif editor.calculations:
+            editor.notices.append("Only figures that were calculated again have changed.")
+            editor.note_calculated()
     if not changed.text.strip():
         # Only excluded sources supported it.
         nothing = labels(state.run.language_code).no_citation
@@ -134,10 +136,11 @@ class _Editor:
         self._turn = turn
         self._state = turn.state
         self.draft = draft
-        """The draft that is changed; see `ask_calculating`."""
+        """The draft that is changed; see `ask`."""
         self.calculations: Mapping[str, Calculation] = {}
         """The calculations that are new or have changed, by name."""
         self._calculations_before = turn.state.calculations
+        self._calculating = Calculations(turn.calculator)
         self._blocks = report_blocks(draft.text)
         self._room = int(turn.context.limits.form_tokens * _ANSWER_SHARE)
         self._is_long = _tokens(draft.text) > self._room
@@ -164,40 +167,64 @@ class _Editor:
         if taken_out.note:
             self.notices.append(taken_out.note)
 
-    async def ask_calculating(self) -> EditReport | None:
-        """Have the model fill in the form, once more if it has something calculated.
+    async def ask(self, **asked: Any) -> EditReport | None:
+        """Have the model fill in the form; `asked` are further values of the prompt.
 
-        The figures of the draft then follow the calculations that have changed.
+        It is asked again as long as it has something calculated; the figures of the draft then
+        follow. Returns None if it cannot.
         """
-        form = await self.ask()
-        if form is None or not form.calculations:
-            return form
-        calculator = await self._turn.calculator()
-        lines = await asyncio.to_thread(calculator.calculate, as_lines(form.calculations))
-        before = self._calculations_before
-        self.calculations = calculator.changed
+        is_filled = True
+
+        async def fill(*, results: str, is_last: bool) -> EditReport | None:
+            nonlocal is_filled
+            if not results:
+                return await self._ask_once(**asked)
+            await self._follow_results()
+            self._values |= {"results": results, "is_last": is_last}
+            again = await self._ask_once(**{"part": None, **asked})
+            is_filled = again is not None
+            return again
+
+        form = await Calculations(self._calculating.calculator).ask(fill)
+        if self.calculations != self._calculating.changed:
+            # The last answer has changed more.
+            await self._follow_results()
+        return form if is_filled else None
+
+    async def _follow_results(self) -> None:
+        """Let the figures of the draft follow the calculations that have changed."""
+        calculator = await self._calculating.calculator()
+        before = {**self._calculations_before, **self.calculations}
+        self.calculations = dict(calculator.changed)
         text = await asyncio.to_thread(calculator.with_new_results, self.draft.text, before)
-        self._turn.apply(calculations={**before, **calculator.changed})
+        self._turn.apply(calculations={**before, **self.calculations})
         self.draft = self.draft.model_copy(
             update={"text": text, "streamed": text, "calculations": self._cited(text)}
         )
         self._blocks = report_blocks(text)
-        self._values = {**await self._prompt_values(), "results": fence("\n".join(lines))}
-        again = await self.ask(part=None)
-        if again is None:
-            self.notices.append("Only figures that were calculated again have changed.")
-            self.notices += self._calculated_again()
-        return again
+        self._values |= self._shown_draft()
 
-    def _calculated_again(self) -> list[str]:
-        """Return the notice on calculations whose results have changed, if there are any."""
+    def note_calculated(self) -> None:
+        """Note for the reader which calculations have other results, and which could not be made
+        anew."""
         before = self._calculations_before
-        changed = list[str]()
+        cited = cited_calculations(self.draft.text)
+        # The thread may have a calculation twice; the reader knows the one that the report cites.
+        by_value = dict[tuple[str, float], Calculation]()
         for key, calculation in self.calculations.items():
             if key in before and before[key].result != calculation.result:
-                results = f"{before[key].result} → {calculation.result}"
-                changed.append(f"{calculation.name}: {results}")
-        return [f"Calculated again: {'; '.join(changed)}."] if changed else []
+                known = by_value.setdefault((calculation.name, calculation.value), calculation)
+                if known.number not in cited:
+                    by_value[calculation.name, calculation.value] = calculation
+        changed = list[str]()
+        for calculation in by_value.values():
+            results = f"{before[calculation.key].result} → {calculation.result}"
+            changed.append(f"{calculation.name}: {results}")
+        if changed:
+            self.notices.append(f"Calculated again: {'; '.join(changed)}.")
+        for key, reason in self._calculating.failed.items():
+            number = before[key].number
+            self.notices.append(f"Calculation {number} could not be made anew: {reason}.")
 
     def waiting(self, tasks: Sequence[tuple[str, str]]) -> StateUpdate:
         """Return the update with which tasks, pairs of title and text, are researched first."""
@@ -220,10 +247,10 @@ class _Editor:
         for topic in self.replaced[turn.context.limits.max_plan_steps :]:
             self.notices.append(f"{_NOT_REPLACED} in the {topic} (max_plan_steps).")
 
-    async def ask(self, **asked: Any) -> EditReport | None:
-        """Have the model fill in the form; `asked` are further values of the prompt.
+    async def _ask_once(self, **asked: Any) -> EditReport | None:
+        """Make one call for the form; `asked` are further values of the prompt.
 
-        Returns None if it cannot. If a call fails, the run stops if the user wants the changes.
+        Returns None if it fails. If the first call of an edit fails, the run stops.
         """
         turn = self._turn
         if not self._values:
@@ -249,8 +276,7 @@ class _Editor:
         state = self._state
         values: dict[str, Any] = {
             "instructions": turn.context.instructions,
-            "words": self.draft.words,
-            "report": fenced_knowledge(report=list(map(shown_block, self._blocks))),
+            **self._shown_draft(),
             "sources": turn.basis.described_sources,
             "may_research": self.may_research,
             "is_long": self._is_long,
@@ -261,8 +287,8 @@ class _Editor:
             "knowledge": "",
             "open_points": "",
             "taken_out": 0,
-            "calculations": turn.basis.calculations,
             "results": "",
+            "is_last": False,
             "replaced": "",
         }
         if state.own_findings:
@@ -288,6 +314,14 @@ class _Editor:
         if self.replaced:
             values["replaced"] = fence("\n".join(f"- {topic}" for topic in self.replaced))
         return values
+
+    def _shown_draft(self) -> dict[str, Any]:
+        """Return the values of the prompt that change with the draft."""
+        return {
+            "words": self.draft.words,
+            "report": fenced_knowledge(report=list(map(shown_block, self._blocks))),
+            "calculations": self._turn.basis.calculations,
+        }
 
     async def _passages(self) -> str:
         """Return the passages behind the report's citations, and others on the request, fenced."""
@@ -400,7 +434,7 @@ class _Editor:
         done = " ".join(form.done.split())
         if done:
             self.notices.append(done)
-        self.notices += self._calculated_again()
+        self.note_calculated()
         for task in form.tasks:
             self.notices.append(f"Not researched for this change: {task}")
         if self._turn.context.verify == "off":

@@ -169,7 +169,8 @@ class Evidence:
 
         `calculations` were carried out before; `asked` are the user's own messages, oldest first.
         """
-        self._calculations = by_calculation_number(calculations)
+        self.calculations = by_calculation_number(calculations)
+        """The calculations of the thread by number."""
         self.asked = tuple(asked)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
         self.sources = sources
@@ -336,15 +337,15 @@ class Evidence:
         """Return the calculations that a unit cites."""
         cited = list[Calculation]()
         for number in unit.calculations:
-            if number in self._calculations:
-                cited.append(self._calculations[number])
+            if number in self.calculations:
+                cited.append(self.calculations[number])
         return cited
 
     def calculations_from(self, keys: Iterable[str]) -> list[Calculation]:
         """Return the proved calculations of which an input comes from one of these sources."""
         wanted = set(keys)
         found = list[Calculation]()
-        for calculation in self._calculations.values():
+        for calculation in self.calculations.values():
             if calculation.is_proved and not wanted.isdisjoint(self._keys_behind(calculation)):
                 found.append(calculation)
         return found
@@ -353,7 +354,7 @@ class Evidence:
         """Return the keys of the sources from which inputs of calculations come."""
         numbers = [calculation.number for calculation in calculations]
         keys = set[str]()
-        for calculation in with_basis(numbers, self._calculations):
+        for calculation in with_basis(numbers, self.calculations):
             for used in calculation.inputs:
                 if used.source:
                     keys.add(used.source)
@@ -366,7 +367,7 @@ class Evidence:
         for unit in units:
             numbers += unit.calculations
         shown = list[dict[str, Any]]()
-        for calculation in with_basis(numbers, self._calculations):
+        for calculation in with_basis(numbers, self.calculations):
             entry: dict[str, Any] = {"calculation": calculation.number, "name": calculation.name}
             entry["line"] = calculation.line
             words = [used.words for used in calculation.inputs if used.words]

@@ -1,10 +1,10 @@
-"""Has models calculate within one call: what they hand in is calculated by code, and only if they
-hand in anything are they asked once more, with the results."""
+"""Has models calculate while they work on an answer: what they hand in is calculated by code, and
+only if they hand in anything are they asked again, with the results."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage
@@ -26,6 +26,8 @@ CALCULATION_LINES = (
     "x = 5`; another currency or unit by a factor from a source: `500 USD [2] * 0.92 EUR/USD [5]`."
 )
 """What models are told about the lines that they hand in."""
+_MOST_ROUNDS = 2
+"""How often a model is asked again for one answer, with the results of what it has calculated."""
 _NOTHING = "Nothing to calculate: `calculations` must be a list of texts."
 
 
@@ -90,72 +92,92 @@ Filled = TypeVar("Filled", bound=CalculatingForm, covariant=True)
 class Fill(Protocol[Filled]):
     """Has a model fill in a form; None if it fails."""
 
-    def __call__(self, *, results: str) -> Awaitable[Filled | None]:
-        """`results` is fenced text with a line on each calculation of the first call; empty in that
-        call."""
+    def __call__(self, *, results: str, is_last: bool) -> Awaitable[Filled | None]:
+        """`results` is fenced text with a line on each calculation so far; empty in the first call.
+        `is_last`: the model is not asked again, whatever it has calculated."""
 
 
-async def filled_in(
-    fill: Fill[Filled], calculator: Callable[[], Awaitable[Calculator]]
-) -> tuple[Filled | None, Mapping[str, Calculation]]:
-    """Have a model fill in a form, once more if it has something calculated.
+class Calculations:
+    """What a model has calculated while it works on one answer."""
 
-    Returns the form, and the calculations that are new or have changed, by name. `calculator` is
-    made only if it is used.
-    """
-    first = await fill(results="")
-    if first is None or not first.calculations:
-        return first, {}
-    calculating = await calculator()
-    results = await asyncio.to_thread(calculating.calculate, as_lines(first.calculations))
-    again = await fill(results=fence("\n".join(results)))
-    if again and again.calculations:
-        # A chain may go on; nobody is asked a third time.
-        await asyncio.to_thread(calculating.calculate, as_lines(again.calculations))
-    return again or first, calculating.changed
+    def __init__(self, make_calculator: Callable[[], Awaitable[Calculator]]) -> None:
+        """`make_calculator` is called only if the model has anything calculated."""
+        self._make_calculator = make_calculator
+        self._calculator: Calculator | None = None
+        self._rounds = 0
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the model has been asked again as often as it may be."""
+        return self._rounds >= _MOST_ROUNDS
 
-async def calculated(
-    calls: Calls, calculator: Callable[[], Awaitable[Calculator]]
-) -> tuple[dict[str, list[str]], Mapping[str, Calculation]]:
-    """Return the results of the calls of `calculate` in a message, by call id, a line each, and the
-    calculations that are new or have changed, by name.
+    @property
+    def changed(self) -> Mapping[str, Calculation]:
+        """The calculations that are new or have changed, by name."""
+        return self._calculator.changed if self._calculator else {}
 
-    `calculator` is made only if it is used.
-    """
-    if all(call.tool != tool_names.CALCULATE for call in calls.accepted):
-        return {}, {}
-    calculating = await calculator()
-    results = await asyncio.to_thread(_results, calls, calculating)
-    return results, calculating.changed
+    @property
+    def failed(self) -> Mapping[str, str]:
+        """Why earlier calculations could not be made anew, by name."""
+        return self._calculator.failed if self._calculator else {}
 
+    async def calculator(self) -> Calculator:
+        """Return the calculator, the same in all rounds."""
+        if self._calculator is None:
+            self._calculator = await self._make_calculator()
+        return self._calculator
 
-def _results(calls: Calls, calculator: Calculator) -> dict[str, list[str]]:
-    """Return the results of the calls of `calculate` by call id, a line each."""
-    results = dict[str, list[str]]()
-    for call in calls.accepted:
-        if call.tool != tool_names.CALCULATE:
-            continue
-        given = as_lines(call.arguments.get("calculations"))
-        lines = list[str]()
-        if isinstance(given, list):
-            lines = [line for line in given if isinstance(line, str)]
-        results[call.id] = calculator.calculate(lines) or [_NOTHING]
-    return results
+    async def results(self, calls: Calls) -> dict[str, list[str]]:
+        """Return the results of the calls of `calculate` among these, by call id, a line each."""
+        ordered = [call for call in calls.accepted if call.tool == tool_names.CALCULATE]
+        if not ordered:
+            return {}
+        calculator = await self.calculator()
+        results = dict[str, list[str]]()
+        for call in ordered:
+            given = as_lines(call.arguments.get("calculations"))
+            lines = list[str]()
+            if isinstance(given, list):
+                lines = [line for line in given if isinstance(line, str)]
+            answers = await asyncio.to_thread(calculator.calculate, lines)
+            results[call.id] = answers or [_NOTHING]
+        return results
+
+    async def answered(
+        self, message: AIMessage, before: Sequence[AnyMessage] = ()
+    ) -> list[AnyMessage]:
+        """Return a message of a model, followed by the results of its calculations; `before` are
+        such messages of earlier rounds."""
+        self._rounds += 1
+        calls = Calls.read(message, {tool_names.CALCULATE}, before)
+        answers = dict[str, str](calls.refused)
+        for call_id, lines in (await self.results(calls)).items():
+            answers[call_id] = "\n".join(lines)
+        return calls.answered(answers)
+
+    async def ask(self, fill: Fill[Filled]) -> Filled | None:
+        """Have a model fill in a form; it is asked again with the results as long as it has
+        something new calculated, at most `_MOST_ROUNDS` times.
+
+        Returns the last form; None if there is none.
+        """
+        form = await fill(results="", is_last=False)
+        shown = dict[str, None]()
+        while form and form.calculations:
+            calculator = await self.calculator()
+            lines = await asyncio.to_thread(calculator.calculate, as_lines(form.calculations))
+            is_new = not shown.keys() >= set(lines)
+            if self.is_over or not is_new:
+                break
+            self._rounds += 1
+            shown |= dict.fromkeys(lines)
+            again = await fill(results=fence("\n".join(shown)), is_last=self.is_over)
+            if again is None:
+                break
+            form = again
+        return form
 
 
 def has_calculations(message: AIMessage) -> bool:
     """Whether a message has something calculated."""
     return any(call["name"] == tool_names.CALCULATE for call in message.tool_calls)
-
-
-def answered_calculations(
-    message: AIMessage, calculator: Calculator, before: list[AnyMessage]
-) -> list[AnyMessage]:
-    """Return a message of a model, followed by the results of its calculations; `before` are the
-    messages before it."""
-    calls = Calls.read(message, {tool_names.CALCULATE}, before)
-    answers = dict[str, str](calls.refused)
-    for call_id, lines in _results(calls, calculator).items():
-        answers[call_id] = "\n".join(lines)
-    return calls.answered(answers)

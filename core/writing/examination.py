@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ...prompts import fenced_knowledge
 from ..concurrency import in_pieces
 from ..errors import ToolsMissing
+from ..evidence.checking.calculator import answer_on
 from ..evidence.checking.proof import (
     OtherPremises,
     ProofPassage,
@@ -51,6 +52,7 @@ from ..records.report import (
 )
 from ..records.research import Calculation
 from ..records.sources import Source
+from ._calculation_citations import CorrectedCitations, WrongPart
 from ._judging import (
     SECOND_LOOK,
     Evidence,
@@ -165,7 +167,7 @@ async def _ask_rewrites(
             if not 0 < sentence.number <= len(batch):
                 continue
             fault = batch[sentence.number - 1]
-            new = _replacement(fault, sentence.text, evidence.numbers)
+            new = _replacement(fault, sentence.text, evidence)
             if new:
                 rewritten[fault.start] = fault._replace(new=new)
     return list(rewritten.values())
@@ -186,6 +188,9 @@ def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
         entry = dict[str, Any]()
         if unit.raw != fault.raw:
             entry["words"] = unit.raw
+        calculations = evidence.cited_calculations(unit)
+        if calculations:
+            entry["calculations"] = [answer_on(calculation) for calculation in calculations]
         if judgement.right:
             entry["right"] = judgement.right
         else:
@@ -209,7 +214,7 @@ def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
     return shown
 
 
-def _replacement(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
+def _replacement(fault: Fault, text: str, evidence: Evidence) -> str:
     """Return the cleaned new sentence, or an empty string if it must not replace the old one."""
     old = fault.raw
     line = LINE_MARK.sub("", " ".join(text.split()))
@@ -228,14 +233,20 @@ def _replacement(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
         return ""
     if set(stems(" ".join(old_words))).isdisjoint(stems(" ".join(new_words))):
         return ""
+    wrong = list[WrongPart]()
+    for unit, judgement in fault.wrong:
+        judged_by = evidence.numbers_of(judgement.sources)
+        wrong.append(WrongPart(unit.text, unit.calculations, judged_by))
+    citations = CorrectedCitations(old, wrong, evidence.calculations)
+    line = citations.fitted(line)
     old_markers = marker_numbers(old)
-    new_markers = marker_numbers(line)
+    new_markers = citations.markers_left(line)
     if any(unit.is_cited for unit in fault.units):
         # It must cite as many sources as before, or fewer if it has fewer words.
         least = len(old_markers)
         if len(new_words) < len(old_words):
             least = 0
-        known = {*old_markers, *numbers.values()}
+        known = {*old_markers, *evidence.numbers.values()}
         has_number = least <= len(new_markers) <= len(old_markers)
         is_cited = has_number and known.issuperset(new_markers)
     else:
@@ -279,14 +290,16 @@ def _keeps_citations(units: Sequence[ReportUnit], fault: Fault, new: Sequence[Re
     for unit in units:
         if unit.sentence_start != fault.start or unit.start in wrong:
             continue
-        if unit.is_cited and _words_and_citations(unit) not in kept:
+        is_cited = unit.is_cited or bool(unit.calculations)
+        if is_cited and _words_and_citations(unit) not in kept:
             return False
     return True
 
 
-def _words_and_citations(unit: ReportUnit) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return a unit's own words, which stay when a cell's label changes, and its sources."""
-    return tuple(tokens(unit.raw_words)), frozenset(unit.sources)
+def _words_and_citations(unit: ReportUnit) -> tuple[tuple[str, ...], frozenset[str | int]]:
+    """Return a unit's own words, which stay when a cell's label changes, and its sources and
+    calculations."""
+    return tuple(tokens(unit.raw_words)), frozenset((*unit.sources, *unit.calculations))
 
 
 def _with_rewrites(rewrites: Sequence[Fault], text: str) -> str:

@@ -38,7 +38,7 @@ from ._continuation import Continuation, join_continuation
 from ._fact_lists import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
 from ._outline import Outline
 from .basis import ReportBasis
-from .calculating import CALCULATE_SCHEMA, answered_calculations, has_calculations
+from .calculating import CALCULATE_SCHEMA, Calculations, has_calculations
 from .notes import WITHHELD_REASON
 from .report import ReportEvents
 
@@ -127,11 +127,9 @@ class TextWriter:
         self._facts: dict[str, list[str]] = {}
         if RoleModels(self._context).is_small("writer") and not self._is_quick:
             self._facts = facts_by_topic(self._basis)
-        self._make_calculator = make_calculator
+        self._calculations = Calculations(make_calculator) if make_calculator else None
         self._results = list[AnyMessage]()
-        """What the writer has had calculated: its call, and the results."""
-        self.calculations: Mapping[str, Calculation] = {}
-        """The calculations of the writer, by name."""
+        """What the writer has had calculated: its calls, and the results."""
         self._prompts: dict[tuple[ReportPart, str, frozenset[str]], list[AnyMessage]] = {}
         """The messages of requests, by part, text before it, and findings that were refused."""
         self._is_answered = False
@@ -294,18 +292,21 @@ class TextWriter:
                 part = part._replace(kind="continuation", is_again=False)
 
     @property
+    def calculations(self) -> Mapping[str, Calculation]:
+        """The calculations of the writer, by name."""
+        return self._calculations.changed if self._calculations else {}
+
+    @property
     def _may_calculate(self) -> bool:
         """Whether the writer may have something calculated, which takes a further call."""
-        return self._make_calculator is not None and not self._results
+        return self._calculations is not None and not self._calculations.is_over
 
     async def _calculate(self, answer: AIMessage) -> None:
         """Carry out the calculations that the writer calls for; it then writes on."""
-        assert self._make_calculator
-        calculator = await self._make_calculator()
+        assert self._calculations
         # Its text stands in the draft.
         call = answer.model_copy(update={"content": ""})
-        self._results = await asyncio.to_thread(answered_calculations, call, calculator, [])
-        self.calculations = calculator.changed
+        self._results += await self._calculations.answered(call, self._results)
 
     async def _ask(self, part: ReportPart) -> AIMessage:
         """Make one call and return its answer.
@@ -382,7 +383,7 @@ class TextWriter:
         self, messages: Sequence[AnyMessage], shorten: Callable[[str, float], str]
     ) -> Request:
         calculating = dict[str, Any]()
-        if self._make_calculator is not None:
+        if self._calculations is not None:
             calculating["tools"] = [CALCULATE_SCHEMA]
             calculating["tool_choice"] = "auto" if self._may_calculate else "none"
             calculating["shows_text"] = True
@@ -420,7 +421,7 @@ class TextWriter:
             language=run.language,
             instructions=self._context.instructions,
             outline=self._outline.text if self._outline else "",
-            may_calculate=self._make_calculator is not None,
+            may_calculate=self._calculations is not None,
         )
         messages = [
             SystemMessage(system),

@@ -23,7 +23,7 @@ from ...core.records import tool_names
 from ...core.records.research import Action, Ending, ToolRequest, total
 from ...core.records.sources import Source
 from ...core.settings.context import Context
-from ...core.writing.calculating import calculated
+from ...core.writing.calculating import Calculations
 from ...prompts import render_prompt
 from ...state import BranchUpdate, ResearcherState
 from ...tools.offer import DOCUMENTS_CALL, ToolOffer
@@ -103,8 +103,8 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     calls = Calls.read(reply.message, tools, state.notes)
     results = dict[str, str]()
     actions = list[Action]()
-    by_call, calculations = await calculated(calls, partial(_calculator, state, turn))
-    for call_id, lines in by_call.items():
+    calculations = Calculations(partial(_calculator, state, turn))
+    for call_id, lines in (await calculations.results(calls)).items():
         results[call_id] = "\n".join(lines)
         actions.append(Action(id=call_id, tool=tool_names.CALCULATE, inputs=tuple(lines)))
     action = choose_action(calls, state, results)
@@ -127,7 +127,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         written=written,
         shrunk=shortenings,
         actions=actions,
-        calculations=calculations,
+        calculations=calculations.changed,
     )
     if is_finished:
         declared = action.report.arguments if action.report else {}

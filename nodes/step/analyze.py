@@ -12,7 +12,7 @@ from ...core.evidence.citations.markers import without_markers
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import RoleModels
 from ...core.records.plan import Iteration, Learning
-from ...core.writing.calculating import Analysis, filled_in
+from ...core.writing.calculating import Analysis, Calculations
 from ...state import BranchUpdate, StepState
 from ..step_turn import Judged, StepTurn
 from ..turn import NodeRuntime
@@ -36,7 +36,7 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         activity("analyze", task.question, turn.placement, task.step.title),
     )
 
-    async def ask(*, results: str) -> StepAnalysis | None:
+    async def ask(*, results: str, is_last: bool) -> StepAnalysis | None:
         return await turn.filler.ask_if_possible(
             StepAnalysis,
             "orchestrator",
@@ -47,9 +47,11 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
             knowledge=turn.work.knowledge,
             question=task.question,
             results=results,
+            is_last=is_last,
         )
 
-    answer = await turn.in_time(filled_in(ask, turn.work.calculator))
+    calculating = Calculations(turn.work.calculator)
+    form = await turn.in_time(calculating.ask(ask))
     failures = turn.filler.failures
     update = BranchUpdate(
         seconds=turn.seconds,
@@ -59,9 +61,8 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         is_over=True,
         failures=failures,
     )
-    if isinstance(answer, Failed):
-        return {**update, "ended": "failed", "reason": answer.reason}
-    form, calculations = answer
+    if isinstance(form, Failed):
+        return {**update, "ended": "failed", "reason": form.reason}
     if form is None:
         return {**update, "ended": "failed", "reason": failures[-1]}
     learnings = dict[str, Learning]()
@@ -94,7 +95,7 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         **update,
         "iterations": [iteration],
         "learnings": learnings,
-        "calculations": calculations,
+        "calculations": calculating.changed,
         "memory": memory,
         "judged": form.judgement.model_copy(update={"missing": missing}),
     }

@@ -176,6 +176,27 @@ def test_what_rests_on_a_changed_calculation_follows(grant: int) -> None:
     assert "it rests on [calc 1] itself" in refused
 
 
+def test_an_equation_is_changed_like_any_line_and_what_cannot_be_made_anew_is_named() -> None:
+    used = calculator()
+    used.calculate(["Break-even: x * 450 € [1] = 7500 € [2]", "Its inverse: 1 / ([calc 1] - 10)"])
+    half, _inverse = used.calculate(["[calc 1] = x * 450 € [1] = 5000 € [2]"])
+    assert half == "[calc 1] Break-even: x * 450 € = 5000 €; x = 11.11" and not used.failed
+    # It divides by zero now, and is left as it was.
+    anew, inverse, refused = used.calculate(["[calc 1] = 10", "[calc 2] = [calc 4]"])
+    assert (
+        anew == "[calc 1] Break-even: 10 = 10"
+        and "not calculated anew, since it divides" in inverse
+    )
+    assert used.failed == {"calc 2": "there is no [calc 4]"} and "no [calc 4]" in refused
+    assert used.changed["calc 2"].value == pytest.approx(0.9)
+    used.calculate(["[calc 2] = 1 / 10"])
+    assert not used.failed
+    # The earlier result may also stand in an equation.
+    assert used.calculate(["[calc 1] = 4 * x"]) == ["[calc 3] [calc 1] = 4 * x; x = 2.5"]
+    many = used.calculate([f"{number} + 1" for number in range(100, 122)])
+    assert "only 20 lines" in many[-1] and "= 120" in many[19]
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

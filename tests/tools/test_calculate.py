@@ -28,6 +28,8 @@ LINES = (
     "Years of service: 1932 [1] - 1901 [1] = years",
     "Months of service: [calc 1] in months",
     "Oil burnt: [calc 2] * 60 litres/month (request) = litres",
+    "Months of service: [calc 1] * 12 months",
+    "Half of it: [calc 1] / 2",
 )
 DRAFT = """\
 Ada Moran kept the light for 31 years [calc 1], or 372 months [calc 2]. [1]
@@ -58,16 +60,13 @@ async def test_a_chain_of_calculations_goes_to_all_exports_and_follows_a_changed
     ]
     profile = ModelProfile(max_input_tokens=100_000)
     changed_words = {"kind": "replace", "block": 3, "text": "That is more than two decades."}
-    forms = [
-        calls(
-            call(
-                "edit_report",
-                edits=[],
-                calculations=["[calc 1] = 1932 [1] - 1911 (request)"],
-            )
-        ),
-        calls(call("edit_report", edits=[changed_words], done="She began in 1911.")),
-    ]
+    ordered = (
+        # The second one cannot be carried out, and is not corrected.
+        ["[calc 1] = 1932 [1] -", "[calc 5] = [calc 9] / 2"],
+        ["[calc 1] = x + 1911 (request) = 1932 [1]"],
+    )
+    forms = [calls(call("edit_report", edits=[], calculations=lines)) for lines in ordered]
+    forms.append(calls(call("edit_report", edits=[changed_words], done="She began in 1911.")))
     run = lab(
         tmp_path,
         researcher=script,
@@ -100,12 +99,18 @@ async def test_a_chain_of_calculations_goes_to_all_exports_and_follows_a_changed
         DRAFT.replace("31", "21").replace("372", "252").replace("22,320", "15,120")
     ).replace("That is nearly a third of a century.", "That is more than two decades.")
     assert [calculation.value for calculation in edited.report.calculations] == [21, 252, 15_120]
-    asked = run.calls("writer")[-1].text
-    assert "21 years [calc 1], or 252 months [calc 2]" in asked
+    corrected, final = run.calls("writer")[-2:]
+    assert "[calc 1] = 1932 [1] -: not calculated, since a number is missing" in corrected.text
+    assert "Correct by `calculations` what could not be calculated" in corrected.text
+    assert "31 years [calc 1], or 372 months [calc 2]" in corrected.text
+    assert "21 years [calc 1], or 252 months [calc 2]" in final.text
+    assert "[calc 1] Years of service: x + 1911 = 1932; x = 21" in final.text
+    assert "Nothing more is calculated" in final.text
     assert edited.run.notices == (
         "She began in 1911.",
         "Calculated again: Years of service: 31 years → 21 years; Months of service: 372 months → "
-        "252 months; Oil burnt: 22\u202f320 litres → 15\u202f120 litres.",
+        "252 months; Half of it: 15.5 years → 10.5 years; Oil burnt: 22\u202f320 litres → 15\u202f120 litres.",
+        "Calculation 5 could not be made anew: there is no [calc 9].",
     )
     first, second = edited.versions.values()
     assert (first.kind, second.kind) == ("research", "edit")
@@ -143,6 +148,8 @@ async def test_steps_and_analyses_of_a_plan_calculate_and_pay_for_a_call_only_if
         if "plain" in asked.task:
             return {"statements": ["Nothing follows."]}
         if "had calculated" not in asked.reminder:
+            return {"statements": [], "calculations": ["Months of service: [calc 1] in"]}
+        if "not calculated" in asked.reminder and "372" not in asked.reminder:
             return {"statements": [], "calculations": ["Months of service: [calc 1] in months"]}
         assert "[calc 2] Months of service: [calc 1] = 372 months" in asked.reminder
         return {"statements": ["So she served 372 months [calc 2]."]}
@@ -161,7 +168,7 @@ async def test_steps_and_analyses_of_a_plan_calculate_and_pay_for_a_call_only_if
     }
     run = planned_lab(tmp_path, rules, verify="off")
     state = await run.ask(QUESTION)
-    assert len(run.asked("record_analysis", "Weigh it")) == 2
+    assert len(run.asked("record_analysis", "Weigh it")) == 3
     assert len(run.asked("record_analysis", "Weigh plain")) == 1
     [asked] = run.asked("report")
     for line in (
@@ -194,16 +201,23 @@ async def test_analyses_and_the_writer_have_calculated_what_is_missing(tmp_path:
             ],
             "record_analysis": analysis,
         },
-        writer=[calls(call("calculate", calculations=lines)), report],
+        writer=[
+            calls(call("calculate", calculations=["Months of service: [calc 1] *"])),
+            calls(call("calculate", calculations=lines)),
+            report,
+        ],
         verify="off",
     )
     state = await run.ask(QUESTION)
     assert run.all_used()
-    first, second = run.calls("writer")
+    first, second, third = run.calls("writer")
     assert "[calc 1] 1932 - 1901 = 31" in first.text
-    assert first.tools == second.tools == ("calculate",)
+    assert first.tools == second.tools == third.tools == ("calculate",)
     # Providers cache what is the same from the beginning.
     assert second.messages[: len(first.messages)] == first.messages
-    assert "[calc 2] Months of service: [calc 1] * 12 months = 372 months" in second.text
+    assert third.messages[: len(second.messages)] == second.messages
+    assert "Months of service: [calc 1] *: not calculated, since" in second.text
+    assert "[calc 2] Months of service: [calc 1] * 12 months = 372 months" in third.text
+    assert [asked.settings["tool_choice"] for asked in (second, third)] == ["auto", "none"]
     assert state.report and state.report.text == report
     assert [found.number for found in state.report.calculations] == [1, 2]

@@ -45,7 +45,9 @@ _DIGITS = 4
 """Significant digits of smaller results."""
 _MOST_AS_SHARE = 10
 """From this size on, a quotient is no longer shown as a percentage too."""
-_BEGINS_WITH = re.compile(r"\s*\[calc (?P<number>\d{1,4})\]\s*(?:[:=]\s*)?(?![-+*/^x×÷\s])", re.I)
+_BEGINS_WITH = re.compile(
+    r"\s*\[calc (?P<number>\d{1,4})\]\s*(?:[:=]\s*|(?![-+*/^x×÷→:=\s]|in\b))", re.IGNORECASE
+)
 """The beginning of a line that changes an earlier calculation."""
 _NAME = re.compile(r"(?P<name>[^:=\[\]]*[^\W\d_][^:=]*?):\s+(?=\S)")
 _IN_UNIT = re.compile(r"\s+(?:in|→|->)\s+(?P<unit>[^\d=()*]+)$")
@@ -74,6 +76,15 @@ class Calculator:
         self._known = by_calculation_number(earlier)
         self.changed = dict[str, Calculation]()
         """The calculations that are new or have changed, by name: `calc 2`."""
+        self._refused = dict[str, str]()
+        """Why earlier calculations were not changed as the last line on them says, by name."""
+        self._outdated = dict[str, str]()
+        """Why earlier calculations do not follow those that they rest on, by name."""
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Why earlier calculations could not be made anew, by name."""
+        return {**self._outdated, **self._refused}
 
     def calculate(self, lines: Iterable[str]) -> list[str]:
         """Calculate lines such as `Growth of staff: (48 [2] - 40 [3]) / 40 [3] = %`.
@@ -83,12 +94,17 @@ class Calculator:
         or on why there is none.
         """
         answers = list[str]()
-        for line in list(lines)[:_MOST_LINES]:
+        for number, line in enumerate(lines, 1):
             plain = " ".join(LINE_MARK.sub("", line).split())
+            before = self._changed_by(plain)
             try:
-                answers += self._answers(plain)
+                if number > _MOST_LINES:
+                    raise FormulaFault(f"only {_MOST_LINES} lines are calculated at once")
+                answers += self._answers(plain, before)
             except FormulaFault as fault:
                 answers.append(f"{plain}: not calculated, since {fault}")
+                if before:
+                    self._refused[before.key] = str(fault)
         return answers
 
     def with_new_results(self, text: str, before: Mapping[str, Calculation]) -> str:
@@ -115,13 +131,21 @@ class Calculator:
             lines.append(with_edits(line, dict.fromkeys(edits)))
         return "\n".join(lines)
 
-    def _answers(self, line: str) -> list[str]:
+    def _changed_by(self, line: str) -> Calculation | None:
+        """Return the earlier calculation that a line changes; None if it is a new one."""
         begins_with = _BEGINS_WITH.match(line)
-        before = None
-        if begins_with:
-            before = self._known.get(int(begins_with["number"]))
-        if begins_with and before:
-            line = line[begins_with.end() :]
+        if begins_with is None:
+            return None
+        rest = _Wanted.read(line[begins_with.end() :]).formula
+        if _UNKNOWN.search(rest) and "=" not in rest:
+            # An equation of which the earlier result is one side.
+            return None
+        return self._known.get(int(begins_with["number"]))
+
+    def _answers(self, line: str, before: Calculation | None) -> list[str]:
+        """Calculate a line, which may change an earlier calculation (`before`)."""
+        if before:
+            line = _BEGINS_WITH.sub("", line, count=1)
         wanted = _Wanted.read(line)
         formula = Formula(wanted.formula)
         if not formula.parts:
@@ -156,10 +180,12 @@ class Calculator:
             remarks.append(f"not {wanted.result}")
         answers = ["; ".join([answer_on(new), *remarks])]
         if before:
-            answers += map(answer_on, self._again(before.number))
+            self._refused.pop(before.key, None)
+            answers += self._again(before.number)
         return answers
 
     def _keep(self, calculation: Calculation) -> None:
+        self._outdated.pop(calculation.key, None)
         self._known[calculation.number] = calculation
         self.changed[calculation.key] = calculation
 
@@ -171,14 +197,15 @@ class Calculator:
                 return known
         return None
 
-    def _again(self, changed: int) -> list[Calculation]:
-        """Calculate again what rests on a changed calculation; return it in order."""
+    def _again(self, changed: int) -> list[str]:
+        """Calculate again what rests on a changed calculation; return a line on each result, or on
+        why there is none, in order."""
         waiting = set[int]()
         for number in self._known:
             behind = {other.number for other in with_basis([number], self._known)}
             if number != changed and changed in behind:
                 waiting.add(number)
-        again = list[Calculation]()
+        again = list[str]()
         while waiting:
             ready = [
                 number for number in waiting if waiting.isdisjoint(self._known[number].rests_on)
@@ -191,8 +218,13 @@ class Calculator:
                         used = _as_input(self._known[used.calculation])
                     inputs.append(used)
                 new = old.model_copy(update={"inputs": tuple(inputs)})
-                self._keep(_calculated(new, Formula(old.formula), self._known))
-                again.append(self._known[number])
+                try:
+                    self._keep(_calculated(new, Formula(old.formula), self._known))
+                except FormulaFault as fault:
+                    self._outdated[old.key] = str(fault)
+                    again.append(f"[{old.key}] {old.formula}: not calculated anew, since {fault}")
+                else:
+                    again.append(answer_on(self._known[number]))
             waiting.difference_update(ready)
         return again
 
@@ -410,6 +442,18 @@ def gives(calculation: Calculation, number: Number) -> bool:
     """Whether a number is the result of a calculation, also rounded, and in no other unit."""
     is_result = follows(number, [calculation.value])
     return is_result and may_have_unit(number, calculation.unit)
+
+
+def is_behind(calculation: Calculation, text: str, before: str = "") -> bool:
+    """Whether a figure of a text comes from a calculation: it is the result or, unless the text was
+    corrected and stated the result `before`, one of the inputs."""
+    numbers = numbers_in(text)
+    if any(gives(calculation, number) for number in numbers):
+        return True
+    if any(gives(calculation, number) for number in numbers_in(before)):
+        return False
+    values = [used.value for used in calculation.inputs]
+    return any(follows(number, values) for number in numbers)
 
 
 def _calculated(
