@@ -19,7 +19,7 @@ from ..evidence.checking.proof import Grounds, OtherPremises, stands_in
 from ..evidence.checking.units import ReportUnit
 from ..evidence.citations.markers import without_markers
 from ..records.report import JudgeGrade
-from ..records.research import Calculation
+from ..records.research import Calculation, CalculationInput
 from ..records.sources import Record, short_hash
 from ._judging import Evidence, StatedVerdict, UnitJudgement, UnitKey, UnitOutcome, key_of
 
@@ -411,10 +411,11 @@ class _Trail:
         rests_on_messages = False
         for calculation in judgement.calculations:
             for given in calculation.inputs:
-                if given.origin not in _NEEDS_NO_PREMISE:
-                    premises |= self._stating[_rounded(given.value)]
-                    if given.origin == "request":
-                        rests_on_messages = True
+                if given.origin in _NEEDS_NO_PREMISE:
+                    continue
+                premises |= self._behind_input(given, calculation)
+                if given.origin == "request":
+                    rests_on_messages = True
         for words in judgement.elsewhere:
             premises |= self._with_words(words)
             rests_on_messages |= stands_in(words, self._evidence.request)
@@ -432,6 +433,20 @@ class _Trail:
             sections=sections,
             rests_on_messages=rests_on_messages,
         )
+
+    def _behind_input(self, given: CalculationInput, calculation: Calculation) -> set[int]:
+        """Return the indexes of the units from which an input of a calculation may come: all that
+        state its value. For a calculation of the thread it is known whether the input comes from a
+        source or an earlier calculation; then only those that cite that."""
+        indexes = self._stating[_rounded(given.value)]
+        if not calculation.number:
+            return indexes
+        if given.source:
+            return {index for index in indexes if given.source in self._units[index].sources}
+        if given.calculation:
+            cited = given.calculation
+            return {index for index in indexes if cited in self._units[index].calculations}
+        return indexes
 
     def _with_words(self, words: str) -> set[int]:
         """Return the indexes of the units that have these words."""

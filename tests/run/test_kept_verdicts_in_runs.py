@@ -12,7 +12,9 @@ from kit.models import ScriptedChatModel, call, calls, units_shown
 from kit.planned import Asked, Rule, in_turn, plan, planned_lab, step
 from kit.runs import CLEAR, REPORT, Lab, lab, research, search, written
 from langchain_core.language_models import ModelProfile
+from langchain_core.messages import HumanMessage
 
+from deep_research.app.versions import arevert_thread
 from deep_research.core.errors import RateLimited
 from deep_research.core.records.research import Strategy
 from deep_research.core.store.location import thread_id
@@ -65,10 +67,14 @@ class Talk(NamedTuple):
     requests: Callable[[], Sequence[str]]
     """All requests to the judge so far."""
 
-    async def ask(self, question: str) -> tuple[ResearchState, list[list[str]]]:
-        """Ask; return the state, and the units of each new request to the judge."""
+    async def ask(
+        self, question: str, *, edit: bool = False
+    ) -> tuple[ResearchState, list[list[str]]]:
+        """Ask, or have the report edited; return the state, and the units of each new request to
+        the judge."""
         before = len(self.requests())
-        state = await self.run.ask(question)
+        words = {"messages": [HumanMessage(question)], "edit": edit}
+        state = await self.run.ask(words)
         asked = list[list[str]]()
         for request in self.requests()[before:]:
             units, _passages = units_shown(request)
@@ -108,7 +114,7 @@ def talk(tmp_path: Path, strategy: Strategy, *reports: str, **settings: Any) -> 
             orchestrator=[research("What is the ferry's fare?"), REPORT] * count,
             researcher=[search("ferry fare"), REPORT, "It is 48 euros. [1] She paid it. [2]"]
             * count,
-            writer=[*reports],
+            writer=settings.pop("writer", [*reports]),
             verifier=judge,
             **settings,
         )
@@ -172,6 +178,27 @@ async def test_statements_of_a_source_that_was_read_again_with_another_text_are_
     written(thread.run.folder, changed)
     _, asked = await thread.ask("And now?")
     assert asked == [[SAILING.removesuffix(" [1]"), PAID.removesuffix(" [1]")]]
+
+
+async def test_an_edit_has_only_new_words_judged_also_after_an_earlier_version_was_put_back(
+    tmp_path: Path,
+) -> None:
+    def adding(text: str) -> Any:
+        edit = {"kind": "insert_after", "block": 3, "text": text}
+        return calls(call("edit_report", edits=[edit], done="Added."))
+
+    report = f"{SAILING}\n\n{table(2023, 2024)}\n\n{RISE}"
+    writer = {"": [report], "edit_report": [adding(BORN), adding(PAID)]}
+    thread = talk(tmp_path, "orchestrated", report, writer=writer)
+    written(thread.run.folder, {**FERRY, "moran_md": MORAN})
+    first, _ = await thread.ask("What is the fare?")
+    edited, asked = await thread.ask("Say where Ada Moran was born.", edit=True)
+    assert asked == [[BORN.removesuffix(" [2]")]]
+    await arevert_thread(thread.run.graph, thread.run.thread, 1)
+    again, asked = await thread.ask("Say what was paid in 2022.", edit=True)
+    assert asked == [[PAID.removesuffix(" [1]")]]
+    assert first.report and edited.report and again.report
+    assert BORN in edited.report.text and BORN not in again.report.text
 
 
 async def test_verdicts_outlast_a_quick_answer_and_a_report_that_was_not_checked(

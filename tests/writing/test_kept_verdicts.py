@@ -129,6 +129,8 @@ def tried(messages: list[Any], settings: Any) -> Any:
 def verdict_on(says: str) -> Said:
     if says in VERDICTS:
         return VERDICTS[says]
+    if "Metres: " in says:
+        return said("supported", WHEEL)
     if "Trips:" in says:
         year, value = says.split(", Trips: ")
         return said("supported", f"| {year} | {value} |")
@@ -378,6 +380,24 @@ def test_a_figure_that_a_researcher_calculated_stays_proved_in_the_next_question
     assert [verdict.shown for verdict in thread.check(first.kept).examined.verdicts] == [
         "not_verified"
     ]
+
+
+def test_a_calculated_figure_rests_only_on_units_that_cite_the_sources_of_its_inputs() -> None:
+    sums = "| Two mills | 12 [calc 1] |"
+    rows = f"| Mill | Metres |\n| --- | --- |\n| One | 6 [1] |\n{sums}"
+    built = "The bridge was built in 6 years. [2]"
+    width = CalculationInput(value=6, origin="source", source=KEYS[1])
+    twice = CalculationInput(value=2, origin="constant")
+    calculation = Calculation(
+        number=1, name="Both", formula="6 * 2", inputs=(width, twice), value=12, result="12"
+    )
+    thread = Thread(f"{rows}\n\n{built}", calculations=[calculation])
+    kept = thread.check().kept
+    calculated = "Two mills, Metres: 12"
+    other = thread._replace(text=f"{rows}\n\n{built.replace('6', '7')}").check(kept)
+    assert other.units_asked == {"The bridge was built in 7 years."}
+    changed = thread._replace(text=f"{rows.replace('6 [1]', '5 [1]')}\n\n{built}").check(kept)
+    assert calculated in changed.units_asked
 
 
 def test_nobody_corrects_again_what_could_not_be_corrected() -> None:
