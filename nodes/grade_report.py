@@ -3,6 +3,7 @@ repetition and length. Prepares research on what is open."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from ..core.writing.blocks import ReportBlock, report_blocks
 from ..core.writing.forms import Form
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from ._checking import judged_ahead
 from ._further_research import may_research, tasks_waiting
 from ._knowledge import as_gaps
 from .turn import NodeRuntime, Turn, begin_turn
@@ -98,9 +100,15 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     disputes = ThreadDisputes(state).citing(draft.sources)
     blocks = report_blocks(draft.text)
     async with turn.paid():
-        form = await _ask(turn, draft, blocks, to_grade, declared, disputes)
+        judging = asyncio.create_task(judged_ahead(turn, draft))
+        try:
+            form = await _ask(turn, draft, blocks, to_grade, declared, disputes)
+            draft = await judging
+        finally:
+            judging.cancel()
     if form is None:
-        return turn.update(notices=(*state.run.notices, _NOT_GRADED))
+        update = turn.update(notices=(*state.run.notices, _NOT_GRADED))
+        return {**update, "draft": draft}
     grades = _merged(requirements, draft.grades, form.grades)
     named = [*draft.named_disputes]
     for number, dispute in enumerate(disputes, 1):
