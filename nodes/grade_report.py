@@ -22,6 +22,7 @@ from ..core.writing.blocks import report_blocks
 from ..core.writing.forms import Form
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from ._checking import judged_ahead
 from ._draft_edits import edited_draft, left_out_notice, shown_block
 from ._further_research import may_research, tasks_waiting
 from ._report_edit import ReportEdit
@@ -103,10 +104,17 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         return {}
     turn.announce("grade")
     async with turn.paid():
-        edited = await _Editor(turn, before, requirements).edit()
+        judging = asyncio.create_task(judged_ahead(turn, before))
+        try:
+            edited = await _Editor(turn, before, requirements).edit()
+            judged = await judging
+        finally:
+            judging.cancel()
     if edited is None:
-        return turn.update(notices=(*state.run.notices, _NOT_GRADED))
+        update = turn.update(notices=(*state.run.notices, _NOT_GRADED))
+        return {**update, "draft": judged}
     draft, form, notices = edited
+    draft = draft.model_copy(update={"kept": judged.kept, "judge_calls": judged.judge_calls})
     is_researched = False
     if draft.rounds < limits.checklist_rounds:
         is_researched = bool(_open_tasks(draft)) and may_research(turn)

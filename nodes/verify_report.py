@@ -6,22 +6,20 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from ..core.accounts.ledger import FinishedRuns
-from ..core.dialogue.conversation import Conversation
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.citations.rendering import title_line, without_marks
+from ..core.evidence.citations.rendering import without_marks
 from ..core.library.earlier import EarlierPages
 from ..core.models.resolve import RoleModels
 from ..core.records import tool_names
-from ..core.records.report import Draft
 from ..core.records.sources import Source, unopened
-from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.notes import ReportNotes, asked_notes
 from ..core.writing.report import audited_report, unchecked, with_house_words
 from ..core.writing.versions import ThreadVersions
 from ..state import ResearchState, StateUpdate, merge_sources
+from ._checking import begin_examination, texts_for, to_examine
 from ._further_research import may_research
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -57,21 +55,9 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             unmarked = without_marks(draft.text)
             text, foreign = await into_one_language(unmarked, run, context, turn.events)
             notices += foreign
-            # The title is printed above the text, so it is checked with it.
-            titled = [title_line(state.title), text]
-            draft = draft.model_copy(update={"text": "\n\n".join(filter(None, titled))})
-            texts = await turn.basis.texts(turn.pages, _citable(draft, turn))
-            examination = Examination(
-                draft,
-                texts,
-                state.sources,
-                filler,
-                run.language_code,
-                state.calculations.values(),
-                asked=_texts_of_user(turn),
-                kept=await _kept_before(turn),
-                changed_calculations=_changed_calculations(turn),
-                open_pages=pages.read,
+            draft = to_examine(draft.model_copy(update={"text": text}), turn)
+            examination = await begin_examination(
+                turn, draft, await texts_for(draft, turn), filler, open_pages=pages.read
             )
             examined = await examination.examine()
             state = turn.state
@@ -154,36 +140,3 @@ class _UnreadPages:
             brief = brief.model_copy(update={"actions": (*brief.actions, action)})
             turn.apply(sources=merged, brief=brief)
         return texts, {key: self.sources[key] for key in texts}
-
-
-async def _kept_before(turn: Turn) -> str:
-    """Return the stored verdicts of the thread's last report; empty if there are none."""
-    base = turn.state.base
-    if base is None or not base.kept:
-        return ""
-    return await turn.pages.text(base.kept) or ""
-
-
-def _citable(draft: Draft, turn: Turn) -> list[str]:
-    """Return the keys of the sources that the draft cites, then of the others it could cite."""
-    return [*draft.sources, *turn.state.numbers]
-
-
-def _texts_of_user(turn: Turn) -> list[str]:
-    """Return what the user has written: messages, and the outline of the report."""
-    texts = Conversation(turn.state.messages).texts_of_user
-    outline = turn.basis.outline(turn.context)
-    if outline:
-        texts = [*texts, outline.text]
-    return texts
-
-
-def _changed_calculations(turn: Turn) -> set[int]:
-    """Return the numbers of the calculations that have changed since the thread's last report."""
-    state = turn.state
-    changed = set[int]()
-    for before in state.base.calculations if state.base else ():
-        now = state.calculations.get(before.key)
-        if now is None or (now.line, now.inputs) != (before.line, before.inputs):
-            changed.add(before.number)
-    return changed

@@ -14,6 +14,7 @@ from ..core.records.report import Draft
 from ..core.writing.report import ReportEvents, clean_report
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
+from ._checking import sections_checked, with_verdicts
 from .turn import NodeRuntime, Turn, begin_turn
 
 
@@ -31,7 +32,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         await _passages(turn),
         turn.calculator if _may_calculate(turn) else None,
     )
-    async with turn.paid(events):
+    async with turn.paid(events), sections_checked(turn, events) as checks:
         cut = await writer.write()
         events.finish()
         if not events.written.strip():
@@ -43,6 +44,8 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         is_used_up = "max_tokens" in turn.limit or "max_usd" in turn.limit
         if not cut and not is_used_up:
             written = await writer.in_outline(written)
+        # Before the costs are added up.
+        examinations = await checks.examinations()
         # Inside `paid`: if an answer cannot become a draft, a resumed run must not replay it.
         withheld = mark_withheld(state.findings, writer.refused)
         update = turn.update(
@@ -56,6 +59,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
             calculations={**state.calculations, **writer.calculations},
         )
         draft = await asyncio.to_thread(_draft, turn, events, written)
+        draft = await with_verdicts(draft, examinations, turn)
         turn.apply(draft=draft)
         delivery = turn.delivery
         message = await asyncio.to_thread(delivery.draft_message, draft, events)

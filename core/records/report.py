@@ -118,6 +118,10 @@ class Draft(CitingText):
     theirs and not checked."""
     afterword: str = ""
     """The same, below the report."""
+    kept: tuple[str, ...] = ()
+    """References to the stored verdicts on statements that were judged ahead of the check."""
+    judge_calls: int = 0
+    """How many calls to the verifier's model were made for them."""
 
     @property
     def words(self) -> int:

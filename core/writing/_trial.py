@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..concurrency import slot
 from ..errors import ToolsMissing
 from ..evidence.checking.proof import Grounds, Known, OtherPremises, prove
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
 from ..models.abilities import compatible_model
+from ..models.resolve import profile_of
 from ..records.report import JudgeGrade
 from ..records.sources import text_hash
 from ..settings.context import Context
@@ -105,9 +107,17 @@ async def judge_grade(filler: Filler) -> JudgeGrade:
     does not answer has not passed; with the setting `trust_verifier` there is no trial.
     """
     context = filler.context
-    known = await known_grade(context)
-    if known is not None:
-        return known
+    # Sections of a report are judged at the same time.
+    async with slot(f"trial of {profile_of('verifier', context).at_server}", 1):
+        known = await known_grade(context)
+        if known is not None:
+            return known
+        return await _tried(filler)
+
+
+async def _tried(filler: Filler) -> JudgeGrade:
+    """Return the grade of the verifier's model by a trial call, which is remembered."""
+    context = filler.context
     units = list[dict[str, Any]]()
     for number, statement in enumerate((*QUOTATIONS_TRIAL, *REASONING_TRIAL), 1):
         unit: dict[str, Any] = {"unit": number, "says": statement.says}

@@ -65,7 +65,7 @@ from ._judging import (
     key_of,
     proved,
 )
-from ._kept import Decided, Unchanged, kept_verdicts, read_kept
+from ._kept import Decided, KeptJudgement, Unchanged, kept_verdicts, read_kept
 from ._trial import judge_grade, known_grade
 from .forms import Filler, Form
 
@@ -359,19 +359,22 @@ class Examination:
         language_code: str,
         calculations: Iterable[Calculation] = (),
         asked: Sequence[str] = (),
-        kept: str = "",
+        kept: Sequence[str] = (),
         changed_calculations: Collection[int] = (),
         open_pages: OpenPages | None = None,
+        judge_calls: int = 0,
     ) -> None:
         """Prepare the examination of a report.
 
         `texts` are the stored texts of the sources that it cites or may cite, and `sources` all
         sources, by key; `language_code` (ISO 639-1) is empty if unknown; `calculations` are
         those of the thread; `asked` are the user's own messages, oldest first, whose
-        figures the report may use; `kept` are the verdicts of the thread's last report as they were
-        stored (`kept_verdicts`), and `changed_calculations` the numbers of the calculations that
-        have changed since. `open_pages` opens the pages of statements that would be corrected or
-        marked though only search excerpts of their sources were read; without it, these decide.
+        figures the report may use; `kept` are verdicts of earlier examinations in the thread as
+        they were stored (`kept_verdicts`), later ones last, and `changed_calculations` the numbers
+        of the calculations that have changed since. `open_pages` opens the pages of statements that
+        would be corrected or marked though only search excerpts of their sources were read; without
+        it, these decide. `judge_calls` of the report's calls to the verifier's model were made
+        before.
         """
         self.texts = texts
         """The texts of the sources by key, with those of the pages that were opened."""
@@ -406,7 +409,9 @@ class Examination:
         self._sent_to_judge = set[UnitKey]()
         self._sent_to_writer = set[UnitKey]()
         limits = filler.context.limits
-        self._judge_calls_left = limits.max_opinions
+        self._judge_calls_left = max(0, limits.max_opinions - judge_calls)
+        self.calls_made = 0
+        """How many calls to the verifier's model were made to judge."""
         self._rewrites_left = limits.max_rewrites
 
     async def examine(self) -> Examined:
@@ -466,21 +471,25 @@ class Examination:
         """
         if not self._kept or RoleModels(self._context).is_extractive("verifier"):
             return
-        kept = await asyncio.to_thread(read_kept, self._kept)
-        if kept is None or kept.judge != profile_of("verifier", self._context).at_server:
-            return
+        judge_name = profile_of("verifier", self._context).at_server
         grade = await known_grade(self._context)
-        if kept.grade != grade:
+        unchanged = list[Unchanged]()
+        for text in self._kept:
+            kept = await asyncio.to_thread(read_kept, text)
+            if kept and (kept.judge, kept.grade) == (judge_name, grade):
+                unchanged.append(await asyncio.to_thread(Unchanged, kept, units, self._evidence))
+        if not unchanged:
             return
         self._grade = grade
-        unchanged = await asyncio.to_thread(Unchanged, kept, units, self._evidence)
         changed = set[UnitKey]()
         for unit in units:
             if not set(unit.calculations).isdisjoint(self._changed_calculations):
                 changed.add(key_of(unit))
         is_proved = False
         while not is_proved:
-            taken = unchanged.judgements(changed)
+            taken = dict[UnitKey, KeptJudgement]()
+            for earlier in unchanged:
+                taken |= earlier.judgements(changed)
             self._judged = {}
             self._asked_twice = set()
             for key, judgement in taken.items():
@@ -637,6 +646,7 @@ class Examination:
         for key in self._undecided:
             self._judged.pop(key, None)
         self._judge_calls_left -= made + more
+        self.calls_made += made + more
 
     async def _read_pages(self, units: Iterable[ReportUnit]) -> list[ReportUnit]:
         """Have the pages opened of units that would be corrected or marked though only search
@@ -903,6 +913,34 @@ class Examination:
             if proof.content_hash and proof.source in passages:
                 passages[proof.source] = self._verifier.at(_joined(proof, proofs))
         return list(passages.values())
+
+    async def judge_section(self, start: int, calls: int) -> None:
+        """Have a model judge the statements from an offset on that cite a source, in at most
+        `calls` calls.
+
+        Other statements may rest on what follows in the report.
+        """
+        section = list[ReportUnit]()
+        for unit in await asyncio.to_thread(self._units):
+            if unit.start >= start and unit.is_cited:
+                section.append(unit)
+        await self._judge(section, min(calls, self._calls_for_draft))
+        await self._withdraw_on_excerpts(section)
+
+    async def judge_ahead(self) -> None:
+        """Have a model judge the statements of a draft, which may still change."""
+        units = await asyncio.to_thread(self._units)
+        await self._take_kept(units)
+        await self._judge(units, self._calls_for_draft)
+        await self._withdraw_on_excerpts(units)
+
+    async def _withdraw_on_excerpts(self, units: Sequence[ReportUnit]) -> None:
+        """Withdraw the judgements on units for which the check opens pages."""
+        on_excerpts = [unit for unit in units if self._rests_on_excerpts(unit)]
+        are_wrong = await in_pieces(self._would_be_marked, on_excerpts)
+        for unit, is_wrong_so_far in zip(on_excerpts, are_wrong, strict=True):
+            if is_wrong_so_far:
+                self._judged.pop(key_of(unit), None)
 
     async def judge_parts(self, units: Sequence[ReportUnit]) -> dict[ReportUnit, str]:
         """Have a model judge these units without correcting them; return the verdict on each that

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, RemoveMessage
@@ -58,6 +59,9 @@ from .examination import Examined
 from .notes import ReportNotes
 from .versions import ThreadVersions, document_of, reader_of
 
+_HEADING = re.compile(r"^#{1,3} ", re.MULTILINE)
+"""The beginning of a section."""
+
 
 class ReportEvents(ProseEvents):
     """Emits and keeps the report as it is streamed, with its citations resolved, across several
@@ -85,6 +89,10 @@ class ReportEvents(ProseEvents):
         self._heading = ""
         self._seam = Continuation("")
         """Drops what the current call repeats of the text so far."""
+        self.on_section: Callable[[str], None] | None = None
+        """Called with the text so far, as in `raw`, whenever a section of it is complete."""
+        self._section_end = 0
+        """Length of the complete sections in `raw`."""
         self._beginning: str | None = ""
         """Words held back because they may be a title; None once the text has begun."""
 
@@ -141,6 +149,16 @@ class ReportEvents(ProseEvents):
         if words and not self._heading:
             self.raw += words
             self._show(self.citations.feed(words))
+            self._announce_section()
+
+    def _announce_section(self) -> None:
+        """Pass on the text above the last heading, if that is new."""
+        end = self._section_end
+        for heading in _HEADING.finditer(self.raw, end + 1):
+            end = heading.start()
+        if end > self._section_end and self.on_section:
+            self._section_end = end
+            self.on_section(self.raw[:end])
 
     def _show(self, pieces: list[str | Cited]) -> None:
         packets = MessagePackets(self.placement)

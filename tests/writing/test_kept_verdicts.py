@@ -188,7 +188,7 @@ class Thread(NamedTuple):
         texts = {key: [SourceText(text_hash(text), text)] for key, text in self.texts.items()}
         draft = CitingText(text=self.text, sources=tuple(KEYS.values()), numbers=tuple(KEYS))
         examination = Examination(
-            draft, texts, sources, filler, "en", self.calculations, self.messages, kept
+            draft, texts, sources, filler, "en", self.calculations, self.messages, [kept]
         )
         examined = await examination.examine()
         asked = list[list[str]]()

@@ -1,0 +1,90 @@
+"""Statements are judged while the report is written and graded; the check asks only for what has
+changed since."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from kit.models import ScriptedChatModel, by_figures, call, calls, units_shown
+from kit.reports import BOTH, audited
+from kit.runs import Lab, researched
+from langchain_core.language_models import ModelProfile
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk
+from pydantic import PrivateAttr
+from typing_extensions import override
+
+PROFILE = ModelProfile(max_input_tokens=100_000)
+FIRST = "## The tower\n\nThe tower is 38 m tall, not more. [1]\n\n"
+SECOND = "## The keeper\n\nMoran stayed until 1932, for long. [2]\n\n"
+END = "## In short\n\nIt is an old light with a faithful keeper."
+CHECKLIST = "1. The light\n\n## Checklist\n- Its height"
+
+
+class Writer(ScriptedChatModel):
+    """Writes on only once the first section has been judged."""
+
+    _is_judged: asyncio.Event = PrivateAttr(default_factory=asyncio.Event)
+
+    def judged(self) -> None:
+        """Let it write on."""
+        self._is_judged.set()
+
+    @override
+    async def _astream(
+        self, messages: list[BaseMessage], *args: Any, **settings: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        text = ""
+        async for chunk in super()._astream(messages, *args, **settings):
+            yield chunk
+            text += chunk.text
+            if SECOND in text:
+                await asyncio.wait_for(self._is_judged.wait(), 60)
+
+
+class Verifier:
+    """Judges by figures, and remembers what it was asked."""
+
+    def __init__(self, writer: Writer, **form: Any) -> None:
+        self.asked = list[list[str]]()
+        self._writer = writer
+        grades = [{"number": 1, "verdict": "answered"}]
+        graded = calls(call("grade_report", **{"grades": grades, **form}))
+        self.model = ScriptedChatModel(
+            replies={"grade_report": graded, "": self._judge}, profile=PROFILE
+        )
+
+    def _judge(self, messages: list[BaseMessage], _: Any) -> Any:
+        units, _sources = units_shown(messages[-1].text)
+        self.asked.append([unit["says"] for unit in units])
+        self._writer.judged()
+        return by_figures(messages[-1].text)
+
+
+async def ask(tmp_path: Path, verifier: Verifier, writer: Writer, **settings: Any) -> Lab:
+    run = await researched(
+        tmp_path, planner=[CHECKLIST], researcher=BOTH, verifier=verifier.model, **settings
+    )
+    run.models["writer"] = writer
+    state = await run.ask(None)
+    assert state.report and state.report.text.startswith(FIRST.strip())
+    return run
+
+
+async def test_a_section_is_judged_while_the_next_one_is_written_and_nothing_is_judged_twice(
+    tmp_path: Path,
+) -> None:
+    writer = Writer(replies=[FIRST + SECOND + END], profile=PROFILE)
+    verifier = Verifier(writer)
+    run = await ask(tmp_path, verifier, writer)
+    # The third call, beside the grading, sees all that may rest on other statements.
+    assert verifier.asked == [
+        ["The tower is 38 m tall, not more."],
+        ["Moran stayed until 1932, for long."],
+        ["The tower", "The keeper", "In short", "It is an old light with a faithful keeper."],
+    ]
+    audit = audited(await run.state())
+    assert (audit.supported, audit.marked) == (2, 0)
