@@ -25,14 +25,14 @@ from .turn import Turn
 _CALLS_PER_SECTION = 2
 """Maximum number of calls for a section; the second one is a second look. The check does what they
 leave open."""
-Texts = Mapping[str, Sequence[SourceText]]
+_Texts = Mapping[str, Sequence[SourceText]]
 """Texts of sources, by key."""
 
 
 async def begin_examination(
     turn: Turn,
     report: CitingText,
-    texts: Texts,
+    texts: _Texts,
     filler: Filler,
     *,
     is_section: bool = False,
@@ -72,7 +72,7 @@ def to_examine(draft: Draft, turn: Turn) -> Draft:
     return draft.model_copy(update={"text": "\n\n".join(titled)})
 
 
-async def texts_for(report: CitingText, turn: Turn) -> Texts:
+async def texts_for(report: CitingText, turn: Turn) -> _Texts:
     """Return the stored texts of the sources that a report cites, then of the others that it could
     cite."""
     return await turn.basis.texts(turn.pages, [*report.sources, *turn.state.numbers])
@@ -132,7 +132,7 @@ class SectionChecks:
         self._turn = turn
         self._events = SilentEvents(turn.emitter, turn.placement)
         self._events.bill = events.bill
-        self._texts: asyncio.Task[Texts] | None = None
+        self._texts: asyncio.Task[_Texts] | None = None
         self._written = ""
         self._checks = list[asyncio.Task[Examination | None]]()
 
