@@ -8,12 +8,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from kit.models import ScriptedChatModel, by_figures, call, calls, units_shown
 from kit.reports import BOTH, audited
 from kit.runs import Lab, researched
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
+from langgraph.errors import NodeCancelledError
 from pydantic import PrivateAttr
 from typing_extensions import override
 
@@ -25,24 +27,31 @@ CHECKLIST = "1. The light\n\n## Checklist\n- Its height"
 
 
 class Writer(ScriptedChatModel):
-    """Writes on only once the first section has been judged."""
+    """Begins a section, and writes on only once the one before has been judged."""
 
-    _is_judged: asyncio.Event = PrivateAttr(default_factory=asyncio.Event)
+    stops: int = 0
+    """How often it is stopped at the end of its text."""
+    _judged: asyncio.Semaphore = PrivateAttr(default_factory=lambda: asyncio.Semaphore(0))
 
     def judged(self) -> None:
         """Let it write on."""
-        self._is_judged.set()
+        self._judged.release()
 
     @override
     async def _astream(
         self, messages: list[BaseMessage], *args: Any, **settings: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         text = ""
+        awaited = [FIRST + SECOND[:12], FIRST + SECOND + END[:12]]
         async for chunk in super()._astream(messages, *args, **settings):
             yield chunk
             text += chunk.text
-            if SECOND in text:
-                await asyncio.wait_for(self._is_judged.wait(), 60)
+            if awaited and awaited[0] in text:
+                awaited.pop(0)
+                await asyncio.wait_for(self._judged.acquire(), 60)
+        if self.stops:
+            self.stops -= 1
+            raise asyncio.CancelledError
 
 
 class Verifier:
@@ -88,3 +97,19 @@ async def test_a_section_is_judged_while_the_next_one_is_written_and_nothing_is_
     ]
     audit = audited(await run.state())
     assert (audit.supported, audit.marked) == (2, 0)
+
+
+async def test_a_run_that_is_stopped_while_its_report_is_written_judges_no_section_twice(
+    tmp_path: Path,
+) -> None:
+    writer = Writer(replies=[FIRST + SECOND + END] * 2, profile=PROFILE, stops=1)
+    verifier = Verifier(writer)
+    run = await researched(tmp_path, planner=[CHECKLIST], researcher=BOTH, verifier=verifier.model)
+    run.models["writer"] = writer
+    with pytest.raises(NodeCancelledError):
+        await run.ask(None)
+    writer.judged()
+    writer.judged()
+    await run.ask(None)
+    asked = [units for units in verifier.asked if units == ["The tower is 38 m tall, not more."]]
+    assert (len(asked), len(writer.calls)) == (1, 2)
