@@ -367,7 +367,7 @@ def _places_of(words: str, text: str) -> list[tuple[int, int]]:
 
 
 def _pattern_of(word: str) -> str:
-    """Return a regular expression for a word, in which signs that are alike stand for each other."""
+    """Return a regular expression for a word, in which alike signs stand for each other."""
     classes = list[str]()
     for sign in word:
         alike = next((signs for signs in _ALIKE if sign in signs), sign)
