@@ -178,7 +178,9 @@ def route_after_cross_check(
 ) -> Literal["frame_report", "grade_report", "edit_report"]:
     """Write the report, or change an existing draft."""
     following = _route_to_report(state)
-    return "frame_report" if following == "write_report" else following
+    if following == "write_report":
+        return "frame_report"
+    return following
 
 
 def _route_to_report(
@@ -188,12 +190,16 @@ def _route_to_report(
     user wants."""
     if state.run.entry == "edit":
         return "edit_report"
-    return "grade_report" if state.draft else "write_report"
+    if state.draft:
+        return "grade_report"
+    return "write_report"
 
 
 def route_after_grade_report(state: ResearchState) -> Literal["orchestrate", "verify_report"]:
     """Research open requirements if tasks are waiting, otherwise verify the draft."""
-    return "orchestrate" if state.progress.waiting else "verify_report"
+    if state.progress.waiting:
+        return "orchestrate"
+    return "verify_report"
 
 
 def route_after_grade_planned_report(
@@ -207,7 +213,9 @@ def route_after_grade_planned_report(
 
 def route_after_edit_report(state: ResearchState) -> Literal["orchestrate", "verify_report"]:
     """Research facts that an edit needs, or verify the edited report."""
-    return "orchestrate" if _has_tasks(state) else "verify_report"
+    if _has_tasks(state):
+        return "orchestrate"
+    return "verify_report"
 
 
 def _has_tasks(state: ResearchState) -> bool:

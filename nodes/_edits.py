@@ -6,8 +6,9 @@ matter, but for texts inserted after the same block.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,14 +21,16 @@ from ..core.writing.blocks import ReportBlock, Table, TableRow, report_blocks
 from ._report_edit import TABLE_EDITS, ReportEdit
 from ._table_edits import edit_table
 
-_RANKS = {"replace": 0, "delete": 1, "insert_after": 3, "move_after": 4}
+_RANKS = {"replace": 0, "delete": 1, "replace_words": 2, "insert_after": 4, "move_after": 5}
 """The order in which edits are taken, so that it does not matter in which they were given."""
-_TABLE_RANK = 2
+_TABLE_RANK = 3
 _SAME_SHARE = 0.6
 """Minimum share of the words of two statements, without stop words, that the shorter one has in
 common with the other, if it is the same statement in other words."""
 _FEWEST_SHARED = 3
 """Minimum number of these words."""
+_ALIKE = ("'’‘", '"“”„', "-‑–−")
+"""Characters that models take for each other when they copy words."""
 _NO_TABLE = "a table needs a header, a line of dashes and as many cells in each row"
 _LARGEST_SMALL = 12
 """Largest whole number that is no figure by which a statement can be recognised."""
@@ -86,6 +89,8 @@ class _Work:
         self._inserted = defaultdict[int, list[str]](list)
         self._moved = dict[int, int]()
         self._of_tables = defaultdict[int, dict[int, ReportEdit]](dict)
+        # The places of replaced words, by block.
+        self._words = defaultdict[int, list[tuple[int, int, str]]](list)
         self.refused: dict[int, str] = {}
         for index, edit in sorted(edits.items(), key=lambda item: _order(item[1])):
             fault = self._fault_of(edit)
@@ -99,6 +104,14 @@ class _Work:
             edited = edit_table(Table.read(self._blocks[number - 1]), own)
             self.refused |= edited.refused
             self._new_texts[number] = edited.text
+        for number, places in self._words.items():
+            changed = _with_words(self._blocks[number - 1].text, places)
+            if not report_blocks(changed):
+                changed = "".join(self._continued.pop(number, [])).strip()
+            if changed:
+                self._new_texts[number] = changed
+            else:
+                self._removed.add(number)
         self._refuse_circles()
         if not self.refused and self._blocks and not self.text().strip():
             self.refused = dict.fromkeys(edits, "nothing would be left of the report")
@@ -120,6 +133,8 @@ class _Work:
             for number in numbers:
                 if number in self._new_texts or number in self._removed:
                     return f"another edit changes block {number}"
+        if edit.kind == "replace_words":
+            return self._fault_of_words(edit)
         if edit.kind in TABLE_EDITS:
             block = self._blocks[edit.block - 1]
             if block.kind != "table":
@@ -134,6 +149,23 @@ class _Work:
             if not self._moved.keys().isdisjoint(numbers):
                 return f"another edit moves block {edit.block}"
         return ""
+
+    def _fault_of_words(self, edit: ReportEdit) -> str:
+        """Return why words of a block cannot be replaced; empty if they can."""
+        block = self._blocks[edit.block - 1]
+        if edit.block in self._replaced_by or edit.block in self._removed:
+            return f"another edit changes block {edit.block}"
+        if block.kind in ("table", "code"):
+            return f"block {edit.block} is a {block.kind}, whose words cannot be replaced"
+        places = _places_of(edit.words, block.text)
+        if len(places) != 1:
+            return f"its words occur {len(places)} times in block {edit.block}, not once"
+        start, end = places[0]
+        for other_start, other_end, _ in self._words[edit.block]:
+            if start < other_end and other_start < end:
+                return "another edit replaces some of these words"
+        changed = _with_words(block.text, [(start, end, edit.text)])
+        return _fault_of_text(changed)
 
     def _fault_of_rows(self, edit: ReportEdit) -> str:
         """Return why a text of rows alone cannot continue a table; empty for any other text."""
@@ -165,6 +197,9 @@ class _Work:
             self._replaced_by[edit.block] = index
         elif edit.kind == "delete":
             self._removed.update(numbers)
+        elif edit.kind == "replace_words":
+            ((start, end),) = _places_of(edit.words, self._blocks[edit.block - 1].text)
+            self._words[edit.block].append((start, end, edit.text))
         elif edit.kind == "move_after":
             self._moved.update(dict.fromkeys(numbers, edit.after))
         else:
@@ -206,6 +241,9 @@ class _Work:
         for block in self._blocks:
             if block.number in self._removed or block.number in self._replaced_by:
                 before[block.number] = _statements(block.text)
+        for edit in self._edits.values():
+            if edit.kind == "replace_words":
+                before.setdefault(edit.block, []).extend(_statements(edit.words))
         faults = dict[int, str]()
         for index, edit in self._edits.items():
             fault = ""
@@ -215,6 +253,15 @@ class _Work:
                     is_own = edit.kind == "insert_after" or edit.block <= number <= _last(edit)
                     (own if is_own else others).extend(statements)
                 fault = _dropped(own, others, edit.text)
+            elif edit.kind == "replace_words":
+                block_text = self._blocks[edit.block - 1].text
+                ((start, end),) = _places_of(edit.words, block_text)
+                changed = _with_words(block_text, [(start, end, edit.text)])
+                others = list[_Statement]()
+                for number, statements in before.items():
+                    if number != edit.block:
+                        others += statements
+                fault = _dropped(_statements(block_text), others, changed)
             elif edit.kind == "set_cell":
                 table = Table.read(self._blocks[edit.block - 1])
                 row = [table.header, *table.rows][edit.row]
@@ -231,6 +278,8 @@ class _Work:
             if edit.kind == "replace" and index not in self.refused:
                 for number in range(edit.block, _last(edit) + 1):
                     texts.append(self._blocks[number - 1].text)
+            elif edit.kind == "replace_words" and index not in self.refused:
+                texts.append(edit.words)
         return "\n\n".join(texts)
 
     def text(self) -> str:
@@ -293,7 +342,7 @@ def _order(edit: ReportEdit) -> tuple[object, ...]:
     rank = _RANKS.get(edit.kind, _TABLE_RANK)
     if edit.kind == "insert_after":
         return (rank, edit.block)
-    changes = (edit.kind, edit.row, edit.column, edit.text, tuple(edit.cells))
+    changes = (edit.kind, edit.row, edit.column, edit.words, edit.text, tuple(edit.cells))
     return (rank, edit.block, edit.last, edit.after, changes)
 
 
@@ -302,6 +351,38 @@ def _last(edit: ReportEdit) -> int:
     if edit.kind in ("replace", "delete", "move_after"):
         return max(edit.last, edit.block)
     return edit.block
+
+
+def _places_of(words: str, text: str) -> list[tuple[int, int]]:
+    """Return the (start, end) offsets of whole words in a text, whatever white space is between
+    them, and whichever of the characters that are alike they have."""
+    if not words.strip():
+        return []
+    pattern = r"\s+".join(map(_pattern_of, words.split()))
+    if words.strip()[0].isalnum():
+        pattern = rf"(?<!\w){pattern}"
+    if words.strip()[-1].isalnum():
+        pattern = rf"{pattern}(?!\w)"
+    return [match.span() for match in re.finditer(pattern, text)]
+
+
+def _pattern_of(word: str) -> str:
+    """Return a regular expression for a word, in which alike signs stand for each other."""
+    classes = list[str]()
+    for sign in word:
+        alike = next((signs for signs in _ALIKE if sign in signs), sign)
+        classes.append(f"[{re.escape(alike)}]")
+    return "".join(classes)
+
+
+def _with_words(text: str, places: Iterable[tuple[int, int, str]]) -> str:
+    """Return a text with new words in these places, which are (start, end, words)."""
+    for start, end, words in sorted(places, reverse=True):
+        before, after = text[:start], text[end:]
+        if not words.strip() and (not before or before[-1].isspace()):
+            after = after.lstrip(" ")
+        text = f"{before}{words.strip()}{after}"
+    return text.rstrip()
 
 
 def _trimmed(text: str) -> str:

@@ -17,6 +17,7 @@ class ReportEdit(Form):
 
     kind: Literal[
         "replace",
+        "replace_words",
         "delete",
         "insert_after",
         "move_after",
@@ -32,8 +33,10 @@ class ReportEdit(Form):
     """Of `replace`, `delete` and `move_after`: number of the last block, if several in a row are meant."""  # noqa: E501
     after: int = 0
     """Of `move_after`: number of the block that they are to follow, 0 for the beginning."""
+    words: str = ""
+    """Of `replace_words`: words that occur in the block once, exactly as they stand there."""
     text: str = ""
-    """Of `replace` and `insert_after`: the text in Markdown, with its citations such as [3]; of `set_cell`: the text of the cell."""  # noqa: E501
+    """Of `replace` and `insert_after`: the text in Markdown, with its citations such as [3]; of `replace_words`: what stands in their place, empty to take them out; of `set_cell`: the text of the cell."""  # noqa: E501
     is_continued: bool = False
     """Of `insert_after`: whether the text continues the paragraph, item or table of that block."""
     row: int = 0

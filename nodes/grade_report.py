@@ -167,8 +167,8 @@ class _Editor:
     async def edit(self) -> _EditedReport | None:
         """Return the draft with the edits of the model's form, and with its grades.
 
-        The model is asked once more about edits that cannot be made, and if the draft is still too
-        long; what then cannot be made is left out. Returns None if it gives no grades.
+        The model is asked once more if at least half of its edits cannot be made, or the draft is
+        still too long. Edits that cannot be made are left out. Returns None if it gives no grades.
         """
         draft = self._before
         form = await self._ask(draft)
@@ -179,12 +179,14 @@ class _Editor:
             draft = draft.model_copy(update=asked)
         draft, left_out = await self._edited(draft, form)
         is_too_long = bool(draft.length_fault) and draft.surplus_words > 0
-        if left_out or is_too_long:
+        is_mostly_left_out = bool(left_out) and len(left_out) * 2 >= len(form.edits)
+        if is_mostly_left_out or is_too_long:
             again = await self._ask(draft, is_again=True, left_out=left_out)
             if again:
                 form = again
                 draft, refused = await self._edited(draft, again)
-                left_out = refused if again.edits else left_out
+                if again.edits:
+                    left_out = refused
         return _EditedReport(self._graded(draft, form), form, left_out)
 
     async def _edited(self, draft: Draft, form: GradeReport) -> tuple[Draft, list[str]]:

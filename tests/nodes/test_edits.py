@@ -73,7 +73,8 @@ def test_a_report_is_divided_into_numbered_blocks() -> None:
     assert all(REPORT[block.start : block.end] == block.text for block in blocks)
 
 
-KINDS = st.sampled_from(["replace", "delete", "insert_after", "move_after", *sorted(TABLE_EDITS)])
+OF_BLOCKS = ("replace", "replace_words", "delete", "insert_after", "move_after")
+KINDS = st.sampled_from([*OF_BLOCKS, *sorted(TABLE_EDITS)])
 LINES = st.sampled_from(
     [
         *("", "", "  ", "# Head", "Words of 1844. [1]", "*Table 2: Else*", "and more words [2]"),
@@ -90,6 +91,7 @@ EDITS = st.builds(
     block=SMALL,
     last=st.sampled_from([0, 0, 0, 2, 5]),
     after=SMALL,
+    words=st.sampled_from(["", "of 1844. [1]", "Words", "and more words [2]", "item", "one"]),
     text=st.one_of(TEXTS, st.just("new | cell [1]")),
     is_continued=st.booleans(),
     row=st.integers(-1, 3),
@@ -175,6 +177,23 @@ def test_each_kind_of_edit() -> None:
     moved = edited(edit("move_after", 12, last=13, after=0))
     assert moved.startswith("## The end\nIt is so. [^a]\n\n## The light\n\nIt was lit")
     assert "more\n```\n\n\\[^a]: By gas.\n" in moved
+    words = edit("replace_words", 2, words="from 1901  to 1932", text="until 1932")
+    taken_out = edit("replace_words", 2, words="It was lit in 1844. [1]")
+    assert edited(words) == REPORT.replace("from 1901 to 1932", "until 1932")
+    assert edited(words, taken_out) == REPORT.replace(
+        "It was lit in 1844. [1] Ada Moran kept it from 1901 to 1932.",
+        "Ada Moran kept it until 1932.",
+    )
+    rest = edit(
+        "replace_words", 2, words="Ada Moran kept it from 1901 to 1932. [2] *(not verified)*"
+    )
+    assert edited(taken_out, rest) == edited(edit("delete", 2))
+    goes_on = edit("insert_after", 2, is_continued=True, text="It is old.")
+    assert edited(taken_out, rest, goes_on) == edited(edit("replace", 2, text="It is old."))
+    alike = edit("replace_words", 1, words="the keeper's light‑house", text="it")
+    assert edited(alike, text="At the keeper’s light-house.") == "At it."
+    at_the_end = edit("replace_words", 4, words=": 38 metres [2]")
+    assert edited(at_the_end) == REPORT.replace("height: 38 metres [2]", "height")
     longer = edited(edit("insert_after", 2, is_continued=True, text="She was born in Tralee. [2]"))
     assert "*(not verified)* She was born in Tralee. [2]\n\n- First" in longer
 
@@ -236,6 +255,20 @@ def test_each_kind_of_edit_of_a_table() -> None:
             'it drops [2], but keeps the statement: "Ada Moran was its keeper 1901-1932."',
         ),
         ([edit("set_cell", 9, row=1, column=3, text="38")], "it drops [2], but keeps"),
+        ([edit("replace_words", 2, words="Ada Moran of", text="x")], "occur 0 times in block 2"),
+        ([edit("replace_words", 5, words="e", text="x")], "occur 0 times in block 5"),
+        ([edit("replace_words", 9, words="Skerry", text="x")], "block 9 is a table"),
+        (
+            [edit("replace_words", 2, words="in 1844. [1]", text="in 1844.")],
+            'it drops [1], but keeps the statement: "It was lit in 1844."',
+        ),
+        (
+            [
+                edit("replace_words", 2, words="It was lit", text="It burned"),
+                edit("replace_words", 2, words="lit in 1844", text="lit in 1845"),
+            ],
+            "another edit replaces some of these words",
+        ),
     ],
 )  # fmt: skip
 def test_an_edit_that_cannot_be_applied_is_refused_with_the_reason(

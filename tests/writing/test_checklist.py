@@ -256,19 +256,23 @@ def gradings(run: Lab) -> list[str]:
 
 
 async def test_the_draft_is_edited_and_graded_in_one_call_before_the_check(tmp_path: Path) -> None:
-    given = graded(*ALL_ANSWERED, edits=[REPEATED], most_words=12)
+    beyond = {"kind": "delete", "block": 9}
+    words = {"kind": "replace_words", "block": 2, "words": "Nothing else", "text": "No more"}
+    given = graded(*ALL_ANSWERED, edits=[REPEATED, beyond, words], most_words=12)
     run = checklist_lab(tmp_path, given, writer=[f"# The old light\n\n{TWICE}"])
     state = await run.ask()
-    assert state.report and state.report.text == DRAFT
+    assert state.report and state.report.text == DRAFT.replace("Nothing else", "No more")
     [shown] = gradings(run)
     assert '{"block": 3, "kind": "paragraph", "words": 6, "text": "The light was lit' in shown
     assert "The title of the draft: The old light" in shown and "It has 15 words" in shown
     assert len(run.calls("writer")) == 1
     assert run.types().count("report_revised") == 1
-    assert "A change was left out" not in notes(state)
+    assert notes(state).count("A change was left out (delete, block 9)") == 1
 
 
-async def test_edits_that_cannot_be_made_are_returned_once_and_then_named(tmp_path: Path) -> None:
+async def test_edits_most_of_which_cannot_be_made_are_returned_once_and_then_named(
+    tmp_path: Path,
+) -> None:
     uncited = {"kind": "replace", "block": 1, "text": "The light was lit in 1844."}
     beyond = {"kind": "delete", "block": 9}
     first = graded(*ALL_ANSWERED, edits=[uncited, beyond, REPEATED])
