@@ -644,12 +644,16 @@ def _prepare(
         if unit.before and not _is_shown_before(previous, unit):
             entry["before"] = unit.before
         previous = unit
-        # Show the text around several units, and the header of a table, only once.
+        in_known_table = unit.table_start is not None and unit.table_start == table_start
+        # Show the text around several units, and the header of a table, only once, and none of a
+        # sentence whose clauses follow each other.
         if unit.around not in ("", unit.text, around):
             entry["in"] = unit.around
-            if unit.table_start is not None and unit.table_start == table_start:
-                head, _, row = unit.around.partition("\n")
-                entry["in"] = row or head
+            is_clause = unit.around == unit.sentence
+            if in_known_table:
+                _, _, entry["in"] = unit.around.rpartition("\n")
+            if (is_clause or in_known_table) and _are_whole_sentence(units[number - 1 :]):
+                del entry["in"]
         around = unit.around
         table_start = unit.table_start
         numbers = evidence.numbers_of(unit.sources)
@@ -670,6 +674,20 @@ def _prepare(
             quoted += judgement.passages
     sources = evidence.shown(against, windows, quoted)
     return against, [*evidence.shown_request, *sources], shown
+
+
+def _are_whole_sentence(units: Iterable[ReportUnit]) -> bool:
+    """Whether the first of these units and those after it are all that its sentence or row says."""
+    sentence = ""
+    start = end = 0
+    for unit in units:
+        if not sentence:
+            sentence = unit.sentence
+            start = end = unit.sentence_start
+        if unit.sentence_start != start or tokens(sentence[end - start : unit.start - start]):
+            break
+        end = unit.end
+    return not tokens(sentence[end - start :])
 
 
 def _is_shown_before(previous: ReportUnit | None, unit: ReportUnit) -> bool:
