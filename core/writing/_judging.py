@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 from types import MappingProxyType
@@ -41,6 +41,9 @@ from .forms import Filler, Form
 
 _UNIT_TOKENS = 100
 """Expected tokens per verdict; a call gets as many units as fit the model's output limit."""
+_WORD_TOKENS = 30
+"""Expected tokens of a verdict that needs no proof, on a unit without a number or a citation (17 on
+average in 700 verdicts by hand, 33 in the longest tenth)."""
 _SMALL_WINDOW = 32_000
 """Tokens; a model with a smaller context window gets few units per call, as does one that failed
 with more."""
@@ -360,19 +363,33 @@ class Evidence:
                     keys.add(used.source)
         return keys
 
-    def shown_calculations(self, units: Iterable[ReportUnit]) -> list[dict[str, Any]]:
-        """Return the calculations that units cite, for a prompt, with the words that state their
-        inputs."""
+    def shown_calculations(
+        self, units: Iterable[ReportUnit], sources: Iterable[Mapping[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """Return the calculations that units cite, for a prompt, with the sources of their inputs,
+        and those words of these that no passage of the `sources` shown has."""
         numbers = list[int]()
         for unit in units:
             numbers += unit.calculations
+        passages = list[str]()
+        for source in sources:
+            passages += source["passages"]
+        read = " ".join("\n".join(passages).split())
         shown = list[dict[str, Any]]()
         for calculation in with_basis(numbers, self.calculations):
             entry: dict[str, Any] = {"calculation": calculation.number, "name": calculation.name}
             entry["line"] = calculation.line
-            words = [used.words for used in calculation.inputs if used.words]
-            if words:
-                entry["source_says"] = list(dict.fromkeys(words))
+            keys = dict.fromkeys(used.source for used in calculation.inputs)
+            if self.numbers_of(keys):
+                entry["sources"] = self.numbers_of(keys)
+            unread = list[str]()
+            for used in calculation.inputs:
+                words = " ".join(used.words.split())
+                if words not in read:
+                    unread.append(used.words)
+                    read = f"{read} {words}"
+            if unread:
+                entry["source_says"] = unread
             if not calculation.is_proved:
                 entry["rests_on_assumption"] = True
             shown.append(entry)
@@ -436,11 +453,10 @@ async def judge(
     profile = profile_of("verifier", context)
     is_small = profile.window < _SMALL_WINDOW
     has_few = is_small or JudgeUnits.tool_name() in filler.unfilled
-    most = _FEW
+    most = _FEW * _UNIT_TOKENS
     if not has_few:
-        max_tokens = profile.output_tokens(context.limits.form_tokens)
-        most = max(_FEW, max_tokens // _UNIT_TOKENS)
-    batches = _batches(units, most)[: max(0, calls)]
+        most = max(most, profile.output_tokens(context.limits.form_tokens))
+    batches = _batches(units, most, has_few=has_few)[: max(0, calls)]
     work = [_judge(batch, evidence, filler, report, before) for batch in batches]
     judged = dict[UnitKey, UnitJudgement]()
     failed = list[ReportUnit]()
@@ -454,25 +470,30 @@ async def judge(
     return judged | more, len(batches) + made
 
 
-def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
-    """Split units into batches of at most `most`, about equally long.
+def _batches(units: Sequence[ReportUnit], most: int, *, has_few: bool) -> list[list[ReportUnit]]:
+    """Split units into batches whose verdicts have at most `most` tokens, about equally many.
 
     They keep the report's order: a unit is often unclear without the previous one. A table stays
-    whole, or else its rows do; each row is shown below the table's head.
+    whole, or else its rows do; each row is shown below the table's head. With `has_few`, the
+    batches are for a model that is given few units, whose verdicts count as equally long.
     """
     distinct = {key_of(unit): unit for unit in units}
     if not distinct:
         return []
-    calls = math.ceil(len(distinct) / most)
-    size = math.ceil(len(distinct) / calls)
+    tokens_of = _tokens_of_any if has_few else _tokens_of
+    total = tokens_of(distinct.values())
+    calls = math.ceil(total / most)
+    size = math.ceil(total / calls)
     batches = list[list[ReportUnit]]()
     cited = set[str]()
-    for block in _blocks(distinct.values(), most):
+    for block in _blocks(distinct.values(), most, tokens_of):
         keys = set[str]()
         for unit in block:
             keys.update(unit.sources or unit.of_sentence or unit.nearby[:1])
-        has_others = most == _FEW and cited and len(cited | keys) > _FEW_SOURCES
-        if not batches or not _has_room(batches[-1], block, size, most) or has_others:
+        has_others = has_few and cited and len(cited | keys) > _FEW_SOURCES
+        # A table may make a batch longer than `size`.
+        has_room = bool(batches) and tokens_of(batches[-1]) < size
+        if not has_room or tokens_of([*batches[-1], *block]) > most or has_others:
             batches.append([])
             cited = set()
         batches[-1] += block
@@ -480,29 +501,40 @@ def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
     return batches
 
 
-def _has_room(
-    batch: Sequence[ReportUnit], block: Sequence[ReportUnit], size: int, most: int
-) -> bool:
-    """Whether a block fits into a batch, which a table may make longer than `size`."""
-    return len(batch) < size and len(batch) + len(block) <= most
+def _tokens_of(units: Iterable[ReportUnit]) -> int:
+    """Return the expected tokens of the verdicts on these units."""
+    tokens = 0
+    for unit in units:
+        needs_proof = unit.is_cited or unit.calculations or unit.has_number
+        tokens += _UNIT_TOKENS if needs_proof else _WORD_TOKENS
+    return tokens
 
 
-def _blocks(units: Iterable[ReportUnit], most: int) -> list[list[ReportUnit]]:
+def _tokens_of_any(units: Iterable[ReportUnit]) -> int:
+    """Return the same, with each verdict as long as one that needs a proof."""
+    return _UNIT_TOKENS * len([*units])
+
+
+def _blocks(
+    units: Iterable[ReportUnit], most: int, tokens_of: Callable[[Iterable[ReportUnit]], int]
+) -> list[list[ReportUnit]]:
     """Return the units in blocks that are judged together, in their order.
 
-    These are single units, tables of at most `most` units, and the rows of longer tables.
+    These are single units, tables whose verdicts have at most `most` tokens, and the rows of longer
+    tables.
     """
+    longest = most // _UNIT_TOKENS
     blocks = list[list[ReportUnit]]()
     for table_start, group in groupby(units, lambda unit: unit.table_start):
         together = list(group)
         if table_start is None:
             blocks += [[unit] for unit in together]
-        elif len(together) <= most:
+        elif tokens_of(together) <= most:
             blocks.append(together)
         else:
             for _, of_row in groupby(together, lambda unit: unit.sentence_start):
                 row = list(of_row)
-                blocks += [row[start : start + most] for start in range(0, len(row), most)]
+                blocks += [row[start : start + longest] for start in range(0, len(row), longest)]
     return blocks
 
 
@@ -522,7 +554,7 @@ async def _judge(
         sources,
         shown,
         _stated_elsewhere(units, report),
-        evidence.shown_calculations(units),
+        evidence.shown_calculations(units, sources),
     )
     if form is None:
         return {}
@@ -605,6 +637,7 @@ def _prepare(
     against = list[tuple[ReportUnit, list[str]]]()
     shown = list[dict[str, Any]]()
     around = ""
+    table_start: int | None = None
     previous: ReportUnit | None = None
     for number, unit in enumerate(units, 1):
         against.append((unit, evidence.keys_for(unit, is_second_look=is_second_look)))
@@ -612,10 +645,18 @@ def _prepare(
         if unit.before and not _is_shown_before(previous, unit):
             entry["before"] = unit.before
         previous = unit
-        # Show the text around several units only once.
+        in_known_table = unit.table_start is not None and unit.table_start == table_start
+        # Show the text around several units, and the header of a table, only once, and none of a
+        # sentence whose clauses follow each other.
         if unit.around not in ("", unit.text, around):
             entry["in"] = unit.around
+            is_clause = unit.around == unit.sentence
+            if in_known_table:
+                _, _, entry["in"] = unit.around.rpartition("\n")
+            if (is_clause or in_known_table) and _are_whole_sentence(units[number - 1 :]):
+                del entry["in"]
         around = unit.around
+        table_start = unit.table_start
         numbers = evidence.numbers_of(unit.sources)
         if numbers:
             entry["cites"] = numbers
@@ -634,6 +675,20 @@ def _prepare(
             quoted += judgement.passages
     sources = evidence.shown(against, windows, quoted)
     return against, [*evidence.shown_request, *sources], shown
+
+
+def _are_whole_sentence(units: Iterable[ReportUnit]) -> bool:
+    """Whether the first of these units and those after it are all that its sentence or row says."""
+    sentence = ""
+    start = end = 0
+    for unit in units:
+        if not sentence:
+            sentence = unit.sentence
+            start = end = unit.sentence_start
+        if unit.sentence_start != start or tokens(sentence[end - start : unit.start - start]):
+            break
+        end = unit.end
+    return not tokens(sentence[end - start :])
 
 
 def _is_shown_before(previous: ReportUnit | None, unit: ReportUnit) -> bool:

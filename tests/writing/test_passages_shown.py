@@ -1,4 +1,4 @@
-"""Which passages of a source a judge sees for a statement in another language."""
+"""What a judge sees of the sources: short texts whole, more at a second look, nothing twice."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from kit.reports import source_at
 
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import ReportUnit
+from deep_research.core.records.research import Calculation, CalculationInput
 from deep_research.core.writing._judging import SECOND_LOOK, Evidence
 
 CONTRACT = """Liefervertrag Moltke Harze GmbH / Quillon Filtration Ltd (Auszug)
@@ -45,3 +46,32 @@ def test_a_second_look_shows_more_of_a_long_source_in_another_language() -> None
     assert "neun Monaten" not in first and "neun Monaten" in second
     assert len(first) < len(second) < 8 * 500
     assert evidence_of(LONG).has_more(unit())
+
+
+def test_words_behind_calculations_are_shown_once() -> None:
+    price = "Der Preis beträgt 2.140 Euro je Tonne"
+    amount = "900 tonnes a year"
+    calculations = list[Calculation]()
+    for number in (1, 2):
+        inputs = [
+            CalculationInput(value=2140, origin="source", source=KEY, words=price),
+            CalculationInput(value=900, origin="source", source=KEY, words=amount),
+        ]
+        calculations.append(
+            Calculation(
+                number=number,
+                name="Purchases",
+                formula="900 * 2140",
+                inputs=tuple(inputs),
+                value=1_926_000,
+                result="1,926,000 €",
+            )
+        )
+    evidence = Evidence(
+        {KEY: [SourceText("1", CONTRACT)]}, {KEY: source_at(KEY)}, {1: KEY}, calculations
+    )
+    cited = unit()._replace(raw=f"{NOTICE} [calc 1] [calc 2]")
+    first, second = evidence.shown_calculations([cited], evidence.shown([(cited, [KEY])], 3))
+    # The price stands in a passage.
+    assert (first["sources"], first["source_says"]) == ([1], [amount])
+    assert second["sources"] == [1] and "source_says" not in second
