@@ -36,7 +36,7 @@ from ..core.writing.language import Language
 from ..core.writing.versions import ThreadVersions
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from ._edits import apply_edits, losses
+from ._edits import apply_edits
 from ._further_research import (
     may_research,
     replaced_topics,
@@ -44,6 +44,7 @@ from ._further_research import (
     settled_exclusions,
     tasks_waiting,
 )
+from ._losses import losses
 from ._report_edit import ReportEdit
 from .turn import NodeRuntime, Turn, begin_turn
 
