@@ -23,7 +23,7 @@ from ..core.evidence.citations.markers import (
     replace_markers,
     with_calculations,
 )
-from ..core.evidence.citations.rendering import clean_for_draft, joined_footnotes
+from ..core.evidence.citations.rendering import clean_for_draft, joined_footnotes, without_marks
 from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.text.sentences import sentences_of
 from ..core.models.resolve import RoleModels
@@ -89,6 +89,10 @@ class EditReport(CalculatingForm):
     """Numbers of the open points that the changed report answers."""
     covers_all: bool = False
     """Whether most blocks of a long report have to change."""
+    most_words: int = 0
+    """The most words that the user now wants the whole report to have, or about how many; 0 if the user names no length of it."""  # noqa: E501
+    fewest_words: int = 0
+    """The fewest words that the user now wants it to have; 0 if the user names none."""
 
 
 async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -134,8 +138,9 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         # Only excluded sources supported it.
         nothing = labels(state.run.language_code).no_citation
         changed = changed.model_copy(update={"text": nothing, "streamed": nothing})
-    if not is_edit and changed.length_fault:
-        editor.notices.append(changed.length_fault)
+    length_fault = _unmarked(changed).length_fault
+    if length_fault:
+        editor.notices.append(length_fault)
     changed = changed.model_copy(
         update={"findings": tuple(state.findings), "is_lacking": False, "remarks": ()}
     )
@@ -326,6 +331,8 @@ class _Editor:
             "passages": "",
             "knowledge": "",
             "is_draft": not self._is_edit,
+            "fewest_words": self.draft.fewest_words,
+            "most_words": self.draft.most_words,
             "requirements": "",
             "remarks": "",
             "open_points": "",
@@ -369,7 +376,7 @@ class _Editor:
     def _shown_draft(self) -> dict[str, Any]:
         """Return the values of the prompt that change with the draft."""
         return {
-            "words": self.draft.words,
+            "words": _unmarked(self.draft).words,
             "report": fenced_knowledge(report=[_shown(block) for block in self._blocks]),
             "calculations": self._turn.basis.calculations,
         }
@@ -488,11 +495,15 @@ class _Editor:
         return edits
 
     def _with_title_and_grades(self, draft: Draft, form: EditReport) -> Draft:
-        """Return the draft with the form's title, and with the open points that it answers."""
+        """Return the draft with the form's title and length, and with the open points that it
+        answers."""
         changes: dict[str, Any] = {}
         title = " ".join(form.title.split()).lstrip("# ")
         if title:
             changes["title"] = title
+        if form.fewest_words > 0 or form.most_words > 0:
+            changes["fewest_words"] = form.fewest_words
+            changes["most_words"] = form.most_words
         grades = list[Grade]()
         number = 0
         for grade in draft.grades:
@@ -550,6 +561,11 @@ def _tokens(text: str) -> int:
     return estimated_tokens([HumanMessage(text)])
 
 
+def _unmarked(draft: Draft) -> Draft:
+    """Return the draft without the marks of the check, which are no words of the report."""
+    return draft.model_copy(update={"text": without_marks(draft.text)})
+
+
 def _open_point(grade: Grade) -> str:
     """Return a requirement that the report leaves open, with what is missing."""
     return ": ".join(filter(None, (grade.requirement, grade.missing)))
@@ -568,7 +584,7 @@ def _shown(block: ReportBlock) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "block": block.number,
         "kind": block.kind,
-        "words": word_count(block.text),
+        "words": word_count(without_marks(block.text)),
     }
     if block.kind != "table":
         return {**shown, "text": block.text}

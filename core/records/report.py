@@ -84,6 +84,10 @@ class CitingText(Record):
     calculations: tuple[Calculation, ...] = ()
     """The calculations that it cites, such as `[calc 2]`, and those that these rest on, by
     number."""
+    fewest_words: int = 0
+    """The fewest words that the user asks for, or about how many; 0 if nobody named a length."""
+    most_words: int = 0
+    """The most words that the user asks for, or about how many; 0 if nobody named a length."""
 
     @property
     def keys(self) -> dict[int, str]:
@@ -120,10 +124,6 @@ class Draft(CitingText):
     """Whether it is to be changed next (`edit_report`)."""
     remarks: tuple[Remark, ...] = ()
     """The editor's remarks that have not been passed on to the writer."""
-    fewest_words: int = 0
-    """The fewest words that the request asks for, or about how many; 0 if it names no length."""
-    most_words: int = 0
-    """The most words that the request asks for, or about how many; 0 if it names no length."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
     title: str = ""
