@@ -262,8 +262,9 @@ class StoredRun(NamedTuple):
         if any(self.state.excluded[key].needs_replacement for key in keys):
             others = "Find others in their place."
             words.append(others if words else f"Find other sources in place of these: {named}.")
-        if words and because:
-            words.append(because)
+        reason = because.strip().rstrip(".")
+        if words and reason:
+            words.append(f"The reason: {reason}.")
         return " ".join(words)
 
     def at(self, finished: FinishedReport, server_address: str | None) -> StoredRun:

@@ -13,7 +13,7 @@ from ..core.evidence.citations.markers import (
     replace_markers,
     with_calculations,
 )
-from ..core.evidence.citations.rendering import clean_for_draft, joined_footnotes
+from ..core.evidence.citations.rendering import clean_for_draft, joined_footnotes, without_marks
 from ..core.records.report import Draft, word_count
 from ..core.records.research import Calculation
 from ..core.records.sources import Source
@@ -30,7 +30,7 @@ def shown_block(block: ReportBlock) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "block": block.number,
         "kind": block.kind,
-        "words": word_count(block.text),
+        "words": word_count(without_marks(block.text)),
     }
     if block.kind != "table":
         return {**shown, "text": block.text}

@@ -16,7 +16,7 @@ from ..core.evidence.citations.markers import code_lines, marker_numbers, replac
 from ..core.evidence.citations.rendering import without_marks
 from ..core.evidence.text.numbers import numbers_in
 from ..core.evidence.text.sentences import sentences_of
-from ..core.evidence.text.words import names, stems, tokens
+from ..core.evidence.text.words import stems, tokens
 from ..core.writing.blocks import ReportBlock, Table, TableRow, report_blocks
 from ._report_edit import TABLE_EDITS, ReportEdit
 from ._table_edits import edit_table
@@ -508,37 +508,3 @@ def _figures(text: str) -> set[float]:
         if number.value > _LARGEST_SMALL or number.value % 1:
             figures.add(number.value)
     return figures
-
-
-def losses(before: str, after: str, asked: str, fewest_words: int | None = 1) -> list[str]:
-    """Return the figures, names and citations of a text that an edited report no longer has.
-
-    What the user's request (`asked`) names itself is left out. Only names of at least
-    `fewest_words` are looked for; None: no names, as in a translation.
-    """
-    lost = dict[str, None]()
-    plain_after = replace_markers(after, " ")
-    known = set[float]()
-    for number in numbers_in(f"{plain_after}\n{asked}"):
-        known.update(number.readings)
-    plain = replace_markers(before, " ")
-    for number in numbers_in(plain):
-        if known.isdisjoint(number.readings) and not number.is_count:
-            lost[number.words or number.digits] = None
-    words_after = f" {' '.join(tokens(f'{plain_after} {asked}'))} "
-    for block in report_blocks(plain):
-        if block.kind in ("heading", "code") or fewest_words is None:
-            continue
-        for sentence in sentences_of(block.text):
-            for name in names(sentence.text):
-                size = len(name.split())
-                may_be_none = size == 1 and sentence.text.startswith(name)
-                if size < fewest_words or may_be_none:
-                    continue
-                if f" {' '.join(tokens(name))} " not in words_after:
-                    lost[name] = None
-    cited = set(marker_numbers(after))
-    for marker in marker_numbers(before):
-        if marker not in cited:
-            lost[f"[{marker}]"] = None
-    return list(lost)

@@ -17,6 +17,7 @@ from ..core.errors import ModelFailed, log_failure
 from ..core.evidence.checking.calculator import with_basis
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.markers import cited_calculations
+from ..core.evidence.citations.rendering import without_marks
 from ..core.evidence.exclusion import ExcludedSources
 from ..core.evidence.text.sentences import sentences_of
 from ..core.models.resolve import RoleModels
@@ -29,7 +30,6 @@ from ..core.writing.versions import ThreadVersions
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from ._draft_edits import EditedDraft, edited_draft, left_out_notice, shown_block
-from ._edits import losses
 from ._further_research import (
     may_research,
     replaced_topics,
@@ -37,6 +37,7 @@ from ._further_research import (
     settled_exclusions,
     tasks_waiting,
 )
+from ._losses import losses
 from ._report_edit import ReportEdit
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -77,6 +78,10 @@ class EditReport(CalculatingForm):
     """Numbers of the open points that the changed report answers."""
     covers_all: bool = False
     """Whether most blocks of a long report have to change."""
+    most_words: int = 0
+    """The most words that the user now wants the whole report to have, or about how many; 0 if the user names no length of it."""  # noqa: E501
+    fewest_words: int = 0
+    """The fewest words that the user now wants it to have; 0 if the user names none."""
 
 
 async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -116,6 +121,9 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         # Only excluded sources supported it.
         nothing = labels(state.run.language_code).no_citation
         changed = changed.model_copy(update={"text": nothing, "streamed": nothing})
+    length_fault = _unmarked(changed).length_fault
+    if length_fault:
+        editor.notices.append(length_fault)
     changed = changed.model_copy(update={"findings": tuple(state.findings)})
     editor.note_replaced()
     update = turn.update(
@@ -285,6 +293,8 @@ class _Editor:
             "title": "",
             "passages": "",
             "knowledge": "",
+            "fewest_words": self.draft.fewest_words,
+            "most_words": self.draft.most_words,
             "open_points": "",
             "taken_out": 0,
             "results": "",
@@ -318,7 +328,7 @@ class _Editor:
     def _shown_draft(self) -> dict[str, Any]:
         """Return the values of the prompt that change with the draft."""
         return {
-            "words": self.draft.words,
+            "words": _unmarked(self.draft).words,
             "report": fenced_knowledge(report=list(map(shown_block, self._blocks))),
             "calculations": self._turn.basis.calculations,
         }
@@ -411,11 +421,15 @@ class _Editor:
         return edits
 
     def _with_title_and_grades(self, draft: Draft, form: EditReport) -> Draft:
-        """Return the draft with the form's title, and with the open points that it answers."""
+        """Return the draft with the form's title and length, and with the open points that it
+        answers."""
         changes: dict[str, Any] = {}
         title = " ".join(form.title.split()).lstrip("# ")
         if title:
             changes["title"] = title
+        if form.fewest_words > 0 or form.most_words > 0:
+            changes["fewest_words"] = form.fewest_words
+            changes["most_words"] = form.most_words
         grades = list[Grade]()
         number = 0
         for grade in draft.grades:
@@ -457,6 +471,11 @@ class _Editor:
 
 def _tokens(text: str) -> int:
     return estimated_tokens([HumanMessage(text)])
+
+
+def _unmarked(draft: Draft) -> Draft:
+    """Return the draft without the marks of the check, which are no words of the report."""
+    return draft.model_copy(update={"text": without_marks(draft.text)})
 
 
 def _open_point(grade: Grade) -> str:

@@ -75,6 +75,10 @@ class CitingText(Record):
     calculations: tuple[Calculation, ...] = ()
     """The calculations that it cites, such as `[calc 2]`, and those that these rest on, by
     number."""
+    fewest_words: int = 0
+    """The fewest words that the user asks for, or about how many; 0 if nobody named a length."""
+    most_words: int = 0
+    """The most words that the user asks for, or about how many; 0 if nobody named a length."""
 
     @property
     def keys(self) -> dict[int, str]:
@@ -105,10 +109,6 @@ class Draft(CitingText):
     """Number of research rounds on open items."""
     named_disputes: tuple[tuple[str, str], ...] = ()
     """Claims of the disputes of which the editor found both sides in its text."""
-    fewest_words: int = 0
-    """The fewest words that the request asks for, or about how many; 0 if it names no length."""
-    most_words: int = 0
-    """The most words that the request asks for, or about how many; 0 if it names no length."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
     title: str = ""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
@@ -999,12 +1001,15 @@ class Examination:
             for unit in units:
                 to_judge.append(unit._replace(before=befores.get(key_of(unit), unit.before)))
         # A sentence whose words changed may have named what the next one speaks of.
-        following = dict[int, list[ReportUnit]]()
-        all_following = list[ReportUnit]()
+        following = defaultdict[int, list[ReportUnit]](list)
         for fault, units in pairs:
-            if not all(map(self._is_settled, units)):
-                following[fault.start] = _next_sentence(fault, before)
-                all_following += following[fault.start]
+            if all(map(self._is_settled, units)):
+                continue
+            for unit in _next_sentence(fault, before):
+                # The corrected sentence stands before it now.
+                corrected = befores.get(key_of(unit), unit.before)
+                following[fault.start].append(unit._replace(before=corrected))
+        all_following = list(chain.from_iterable(following.values()))
         withdrawn = self._withdraw(all_following)
         await self._judge([*to_judge, *all_following], self._judge_calls_left, after)
         lost = self._restore(all_following, withdrawn)

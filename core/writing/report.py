@@ -366,6 +366,8 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
         sources=report.sources,
         numbers=report.numbers,
         calculations=report.calculations,
+        fewest_words=report.fewest_words,
+        most_words=report.most_words,
         streamed=text,
         streamed_sources=report.sources,
         removed_markers=0,

@@ -319,7 +319,7 @@ async def test_a_source_is_excluded_and_included_by_its_owner(
     put = await web.put(at, json={"because": "out of date", "replace": True})
     # The words of the edit that the page then asks for.
     assert put.json()["edit"].startswith(f"Do without these sources: [{number}] ")
-    assert put.json()["edit"].endswith(". Find others in their place. out of date")
+    assert put.json()["edit"].endswith(". Find others in their place. The reason: out of date.")
     assert (await web.put(at)).json()["edit"].endswith("Light.")
     assert (await get(web, f"{path}/sources/1"))["is_excluded"]
     await talk.ask(FURTHER)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from deep_research.core.evidence.citations.markers import settle_fences
 from deep_research.core.writing.blocks import Table, changed_blocks, report_blocks
-from deep_research.nodes._edits import apply_edits, losses
+from deep_research.nodes._edits import apply_edits
+from deep_research.nodes._losses import losses
 from deep_research.nodes._report_edit import TABLE_EDITS, ReportEdit
 
 TABLE = "| Light | Lit | Metres |\n|:--|---|--:|\n| Skerry |  1844 [1] | 38 [2] |\n| Anlow | 1901 [3] | 5 |"
@@ -337,3 +338,44 @@ def test_figures_names_and_citations_that_are_lost_are_named() -> None:
     # In a translation names have other words; in German all nouns look like names.
     assert losses(before, after, "", None) == ["1844", "154", "[2]"]
     assert "Tralee" not in losses("Sie kam aus Tralee. Ada Moran.", "Sie kam.", "", 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lost"),
+    [
+        # A figure or date is compared as a whole, however it is written.
+        ("Yet of 12,000 cartridges, 1,800 leaked.", "Of 12,000, 15 % leaked.", ["1,800"]),
+        ("It falls due by 1 July, not by 3 May 2026.", "It falls due on July 1.", ["3 May 2026"]),
+        ("It falls due on 1 July 2026.", "It falls due in July 2026.", ["1 July 2026"]),
+        (
+            "Until 31 December 2027, or June 2028.",
+            "| Until |\n|---|\n| 2027-12-31 |",
+            ["June 2028"],
+        ),
+        ("It sold 12 boats by 1 March.", "It sold boats by 12 March.", ["12", "1 March"]),
+        (
+            "Revenue of £36 million, 45 % more.",
+            "The share is 36 %, of 45 boats.",
+            ["£36 million", "45 %"],
+        ),
+        (
+            "It paid £36 million, or 3.1 million euros.",
+            "| £ million |\n|--|\n| 36 |",
+            ["3.1 million euros"],
+        ),
+        ("It paid 3.1 million pounds in 2026.", "It paid £3,100,000 on 1 July 2026.", []),
+        ("A change of −12 points, +4 in all.", "It rose by 12, and 4 in all.", ["12"]),
+        ("It fell by 3 %.", "A change of -3 %.", []),
+        ("The LX-40 and Route 7, the Q-10.", "40 boats, 7 routes, the Q-10.", ["LX-40", "Route 7"]),
+        # A word that only begins a sentence or cell is no part of a name.
+        ("Later Aquavence left. Yet Brackwater sued.", "In 2026 Aquavence left.", ["Brackwater"]),
+        ("Ada Moran kept it; so says Ada Moran.", "Moran kept it.", ["Ada Moran"]),
+        ("| Risk | Decided by |\n|---|---|\n| Loss of the Q-40 | none |", "The Q-40: none.", []),
+        ("It was so in July.", "It was so.", ["July"]),
+    ],
+)
+def test_what_is_lost_is_compared_and_named_as_a_whole(
+    before: str, after: str, lost: list[str]
+) -> None:
+    assert losses(before, after, "") == lost
+    assert losses(before, before, "") == []

@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from deep_research.app.embed import thread_config
 from deep_research.app.versions import arevert_thread
 from deep_research.core.errors import RateLimited, ReportNotEditable
+from deep_research.core.records.report import word_count
 from deep_research.state import ResearchState
 
 TITLE = "The Skerry Light"
@@ -538,3 +539,20 @@ async def test_wishes_whose_versions_were_undone_are_not_shown_to_the_editor(
     await arevert_thread(run.graph, run.thread, 2)
     said = await said_before("The last one.")
     assert drop in said and summary not in said and third not in said
+
+
+async def test_a_length_asked_for_stays_known_to_later_edits(tmp_path: Path) -> None:
+    """Words of the marks of the check are not counted."""
+    named = edits({**AGAIN, "text": "Summary"})
+    shortened = edits({"kind": "delete", "block": 4, "last": 9})
+    run = edit_lab(tmp_path, edits(AGAIN, most_words=25), named, shortened)
+    await run.ask()
+    for words in ("Make it fit 25 words.", "Name the first section."):
+        state = await run.ask(asking(words))
+        assert "words, tables and headings included; the request asks for 25." in notes(state)
+    length = "The user has asked for at most 25 words before."
+    prompts = [asked.text for asked in run.calls("writer") if "edit_report" in asked.tools]
+    assert [length in prompt for prompt in prompts] == [False, True]
+    assert f"the report has {word_count(DRAFT) + 2} words" in prompts[1]
+    shorter = await run.ask(asking())
+    assert "the request asks for" not in notes(shorter)

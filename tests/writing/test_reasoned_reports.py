@@ -534,6 +534,10 @@ async def test_a_correction_that_takes_its_antecedent_from_the_next_sentence_is_
         "He wants": [supported(PILOT), later],
     }
     judged = await checked(f"{wrong}{gap}{following}", verdicts, rewritten(right))
+    [corrected, again], _passages = units_shown(judged.verifier.calls[-1].text)
+    # The corrected sentence is shown before it, not the wrong one.
+    assert right.startswith(corrected["says"].rstrip("."))
+    assert again["says"] == "He wants it tried first." and "before" not in again
     is_kept = later == supported(PILOT)
     assert judged.report.text == (
         f"{right}{gap}{following}" if is_kept else f"{wrong}{MARK}{gap}{following}"

@@ -53,27 +53,13 @@ def is_same_quantity(
     """
     if number.is_name or other.is_name:
         return number.is_name and number.name.casefold() == other.name.casefold()
-    if _has_other_sign(number, other) or not _is_same_value(number, other, own_context, context):
+    if not number.may_have_sign_of(other):
+        return False
+    if not _is_same_value(number, other, own_context, context):
         return False
     if not number.measure or number.may_have_measure_of(other):
         return True
     return not other.measure and is_known(number.general_measure)
-
-
-def _has_other_sign(number: Number, other: Number) -> bool:
-    """Whether one of two numbers is negative and the other is not.
-
-    A fall can be written with a minus or in words: -3 %, fell by 3 %, a loss of 3 %. Words alone
-    make a number negative or positive only if they state a change beside it. A number without
-    them is positive, unless words near it allow that a minus is left out.
-    """
-    signs = (number.sign or number.direction, other.sign or other.direction)
-    if 0 not in signs:
-        return signs[0] != signs[1]
-    for written, unsigned in ((number, other), (other, number)):
-        if written.sign == -1 and not unsigned.may_be_negative:
-            return True
-    return False
 
 
 def _is_same_value(number: Number, other: Number, own_context: str, context: str) -> bool:

@@ -87,6 +87,21 @@ class Number(NamedTuple):
             return True
         return self.measure == other.general_measure or other.measure == self.general_measure
 
+    def may_have_sign_of(self, other: Number) -> bool:
+        """Whether it and another number may have the same sign.
+
+        A fall can be written with a minus or in words: -3 %, fell by 3 %, a loss of 3 %. Words
+        alone make a number negative or positive only if they state a change beside it. A number
+        without them is positive, unless words near it allow that a minus is left out.
+        """
+        signs = (self.sign or self.direction, other.sign or other.direction)
+        if 0 not in signs:
+            return signs[0] == signs[1]
+        for written, unsigned in ((self, other), (other, self)):
+            if written.sign == -1 and not unsigned.may_be_negative:
+                return False
+        return True
+
     @property
     def readings(self) -> tuple[float, ...]:
         """The values that it may have: the point in 1.609 may be a decimal or a grouping

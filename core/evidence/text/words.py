@@ -334,7 +334,7 @@ def _name() -> re.Pattern[str]:
     small = "".join(letter for letter in map(chr, range(0x10000)) if letter.islower())
     word = rf"(?:[A-Z]\.(?=[\s,;])|[^\W\d_{small}][\w’'\-.]*\w|[A-Z])"
     joint = "(?:of|the|de|del|la|von|van|der|den|ibn|bin|al|du|da|di|y|in|at) "
-    return re.compile(rf"(?:\b\d{{4}} )?{word}(?: (?:{joint}){{0,2}}(?:{word}|\d+\b))*")
+    return re.compile(rf"(?:\b\d{{4}} )?{word}(?: (?:{joint}){{0,2}}(?:{word}|\d+\b(?![.,]\d)))*")
 
 
 def _trimmed(run: str) -> str:
