@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -37,3 +39,20 @@ def is_linear(steps: Sequence[int], slack: int) -> bool:
     """
     first, second, third = steps
     return third - second <= 2.7 * (second - first) + slack
+
+
+@contextmanager
+def processor_limit(seconds: float) -> Iterator[None]:
+    """Fail work that takes more seconds of CPU, in Python or in C; how busy the machine is does not
+    matter."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError(f"it takes more than {seconds:g} seconds of CPU")
+
+    before = signal.signal(signal.SIGPROF, fail)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

@@ -130,6 +130,25 @@ async def test_each_redirect_is_resolved_and_checked_again(quiet: Web) -> None:
 
 
 @pytest.mark.fault("R3")
+async def test_scripts_of_a_page_do_not_read_an_opened_network_under_its_name(quiet: Web) -> None:
+    quiet.publish("/page", "Deep water.")
+    address = quiet.url("/page", NAME)
+    context = Context(allow_private=(f"127.0.0.0/8:{quiet.port}",), robots=False)
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    async with Fetcher(context, resolve) as fetcher:
+        assert (await fetcher.fetch(address)).data == b"Deep water."
+    # The author of the page can point its name anywhere.
+    async with Fetcher(context, resolve, page_host=NAME) as fetcher:
+        with pytest.raises(Unread) as caught:
+            await fetcher.fetch_part(address, 1000)
+    assert caught.value.code == "private"
+    assert len(quiet.requests) == 1
+
+
+@pytest.mark.fault("R3")
 @pytest.mark.parametrize("answer", [["1.1.1.1", "127.0.0.1"], ["::1"], ["fe80::1%eth0"]])
 async def test_one_private_answer_among_public_ones_is_enough_to_refuse(
     quiet: Web, answer: list[str]
