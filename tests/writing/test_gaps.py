@@ -97,6 +97,26 @@ RUNS: dict[str, tuple[Ask, list[str]]] = {
 }
 
 
+async def test_a_gap_that_a_researcher_names_more_precisely_is_shown_once_and_closed_with_it(
+    tmp_path: Path,
+) -> None:
+    precise = f"{KEEPER}, and until when"
+    declared = calls(call("generate_report", missing=[precise]))
+    verifier = editor("answered", 2)
+    _, state = await answered(
+        tmp_path,
+        orchestrator=declaring(KEEPER, COST),
+        planner=[CHECKLIST],
+        researcher=[search("Skerry Light"), declared, LIT],
+        writer=[LIT],
+        verifier=verifier,
+    )
+    asked = next(asked.text for asked in verifier.calls if "grade_report" in asked.tools)
+    shown = [{"number": 1, "question": COST}, {"number": 2, "question": precise}]
+    assert json.dumps({"knowledge": {"gaps": shown}}) in asked
+    assert state.report and state.report.audit and state.report.audit.open_gaps == (COST,)
+
+
 @pytest.mark.parametrize(("ask", "missing"), RUNS.values(), ids=RUNS)
 async def test_status_notes_page_list_and_json_count_the_same_gaps(
     tmp_path: Path, ask: Ask, missing: list[str]
