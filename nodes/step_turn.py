@@ -272,7 +272,8 @@ class StepWork:
         if not state.has_results:
             iteration += 1
         gaps = self.open_questions[: limits.max_elements]
-        form = await filler.with_facts(facts_of_step(state, results)).ask_if_possible(
+        filler = filler.with_facts(facts_of_step(state, results), task.shared_prefix)
+        form = await filler.ask_if_possible(
             RecordRound,
             "researcher",
             "study",

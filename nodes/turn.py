@@ -466,6 +466,7 @@ class ResearcherTurn(BranchTurn[Events]):
             tools,
             max_tokens=DECISION_TOKENS,
             facts=facts_of_researcher(self._state, notes),
+            shared_prefix=task.shared_prefix,
         )
         return request._replace(**fields)
 

@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
@@ -21,6 +21,7 @@ from pydantic import SkipValidation
 from typing_extensions import override
 
 from ...prompts import with_equal_fences
+from ..concurrency import Locks
 from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, Finish
 from ..errors import ModelFailed, log_failure
 from ..events.call import CallEvents
@@ -63,6 +64,11 @@ tokens."""
 _READ_SHARE = 2 / 3
 """If a server reports less than this share of the estimated prompt tokens, it did not read the
 whole prompt."""
+_beginnings = Locks()
+"""Held from the sending of a request with a shared prefix until its answer begins."""
+_MOST_SECONDS_IN_TURN = 10.0
+"""Maximum wait for another answer to begin: a server that takes longer has no cache, or does not
+stream."""
 _SLICE_SECONDS = 0.02
 """Time after which a task that reads an answer without waiting lets other tasks run."""
 
@@ -93,6 +99,26 @@ def spent_on(
         )
     reported = message.response_metadata.get("cost")
     return spent.model_copy(update={"usd": cost_of(name, spent, context.prices, reported)})
+
+
+@asynccontextmanager
+async def _in_turn(prefix: str) -> AsyncGenerator[None, None]:
+    """Wait until the other block with the same prefix has ended, or for `_MOST_SECONDS_IN_TURN`; do
+    not wait without a prefix."""
+    if not prefix:
+        yield
+        return
+    lock = _beginnings.lock(prefix)
+    try:
+        async with asyncio.timeout(_MOST_SECONDS_IN_TURN):
+            await lock.acquire()
+    except TimeoutError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _cut(part: AIMessage, characters: int, reason: str = "length") -> AIMessage:
@@ -207,8 +233,8 @@ class RoleModel(WrappingChatModel):
         """
         request = self.request
         call = self._bind(messages, config, settings)
-        if not (request.is_long or self.events.is_watched):
-            # Only a stream shows that a long answer is still in progress.
+        if not (request.is_long or request.shared_prefix or self.events.is_watched):
+            # Only a stream shows that a long answer is still in progress, and when it begins.
             is_streamed = False
         answer = Assembly()
         cut: Exception | None = None
@@ -311,8 +337,10 @@ class RoleModel(WrappingChatModel):
             pending_calls[tries] = f"{tokens} tokens ({caller})"
         key = ""
         try:
-            async with aclosing(tries):
+            async with aclosing(tries), AsyncExitStack() as until_begun:
+                await until_begun.enter_async_context(_in_turn(self.request.shared_prefix))
                 async for part in tries:
+                    await until_begun.aclose()
                     if part is None:
                         self._report_cost(answer, messages)
                         answer = Assembly()

@@ -106,6 +106,10 @@ class Request(NamedTuple):
     is_long: bool = False
     """Whether the answer is a finding or a report, which may be silent for longer
     (`report_idle_seconds`)."""
+    shared_prefix: str = ""
+    """Name of the long beginning that it shares with requests sent at the same time. These begin
+    one after the other, each when the one before it is being answered, so that the provider's
+    prompt cache can serve them; empty if it shares none."""
     keeps_broken: bool = False
     """If an answer breaks off after text was shown: return that part instead of raising."""
 

@@ -294,6 +294,12 @@ class Task(Assignment):
         """The fields of its `Finding` that come from it."""
         return {**self.model_dump(include=set(Assignment.model_fields)), "task": self.text}
 
+    @property
+    def shared_prefix(self) -> str:
+        """Name of the long beginning that its prompts share with those of other tasks (see
+        `Request`), since all of them begin with the documents; empty if these are searched."""
+        return f"documents {self.question_id}" if self.scope.reads_all else ""
+
     def failed(self, ended: Ending, reason: str) -> Finding:
         """Return a finding without text, for research that failed for this reason."""
         return Finding(**self.assignment, text="", ended=ended, reason=reason, failures=(reason,))

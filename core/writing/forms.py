@@ -73,6 +73,7 @@ class Filler:
         self._placement = placement
         self._facts = facts
         self._question_id = work.question_id if isinstance(work, Task) else work.id
+        self._shared_prefix = ""
         self._common_values = {"date": work.date, "language": work.language}
         self.failures: list[str] = []
         """Reasons of failed forms, as emitted for the reader."""
@@ -87,12 +88,15 @@ class Filler:
         other.context = RoleModels(self.context).without_model(role)
         return other
 
-    def with_facts(self, facts: Facts) -> Filler:
+    def with_facts(self, facts: Facts, shared_prefix: str = "") -> Filler:
         """Return a filler with other data for the extractive model, which records failures in this
         filler's lists.
+
+        For `shared_prefix`, see `Request`.
         """
         other = copy(self)
         other._facts = lambda: facts
+        other._shared_prefix = shared_prefix
         return other
 
     async def ask(
@@ -119,6 +123,7 @@ class Filler:
                 [form_schema(form)],
                 max_tokens=self.context.limits.form_tokens,
                 facts=facts,
+                shared_prefix=self._shared_prefix,
             )
             reply = await ask_model(request, self.context, self._events)
             left_out = ", ".join(Withheld.of(reply.reduced).titles) or "some results"

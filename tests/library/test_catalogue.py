@@ -3,7 +3,10 @@ searched then."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kit.files import Papers
@@ -19,6 +22,7 @@ from kit.runs import (
     results,
     written,
 )
+from langchain_core.messages import AnyMessage
 
 from deep_research import Context
 from deep_research.core.library.library import Library
@@ -83,9 +87,22 @@ async def test_short_documents_are_read_whole_and_each_finding_is_written_in_one
 ) -> None:
     found = calls(call("generate_report", missing=["its cost"]), text="It was lit in 1844. [2]")
     two = research("task 0.", "task 1.")
-    run = lab(
-        tmp_path, orchestrator=[two, REPORT], researcher=[found, "Ada Moran. [1]"], limits=WHOLE
-    )
+    waiting = list[str]()
+
+    def in_turn(reply: Any) -> Any:
+        async def answer(messages: Sequence[AnyMessage], settings: object) -> Any:
+            waiting.append(messages[4].text)
+            for _ in range(200):
+                await asyncio.sleep(0)
+            # A provider caches their common beginning once it has begun to answer the first.
+            assert len(waiting) == 1
+            waiting.pop()
+            return reply
+
+        return answer
+
+    script = [in_turn(found), in_turn("Ada Moran. [1]")]
+    run = lab(tmp_path, orchestrator=[two, REPORT], researcher=script, limits=WHOLE)
     state = await run.ask()
     first, other = run.calls("researcher")
     [shown] = results(first.messages).values()
