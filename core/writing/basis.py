@@ -21,6 +21,7 @@ from ..evidence.text.sentences import cited_sentences
 from ..evidence.text.similarity import grouped
 from ..evidence.text.words import tokens
 from ..records.plan import Fact, Learning
+from ..records.report import ClaimCheck
 from ..records.research import Calculation, Finding
 from ..records.sources import Dispute, Source
 from ..settings.context import Context
@@ -262,12 +263,17 @@ class ReportBasis:
         return await source_texts(self.state.sources, wanted, pages)
 
     async def recalled_passages(self, pages: Pages, characters: int) -> list[SourcePassage]:
-        """Return passages of the thread's numbered sources for the current question, a follow-up,
-        best source first.
+        """Return passages of the thread's numbered sources for the current question, a follow-up:
+        those on its words, best source first, then those behind the claims of the thread's report.
 
-        Their total length is at most `characters`. The list is empty if no texts are stored.
+        Their total length is at most `characters`; the latter have half of it, if they need that.
+        The list is empty if no texts are stored.
         """
-        return await self.passages_on(self.state.run.question, pages, characters)
+        base = self.state.base
+        claims = base.claims if base else ()
+        texts = await self.texts(pages)
+        question = self.state.run.question
+        return await asyncio.to_thread(_recalled_passages, question, claims, texts, characters)
 
     async def passages_on(self, words: str, pages: Pages, characters: int) -> list[SourcePassage]:
         """Return passages of the thread's numbered sources on these words, like
@@ -362,6 +368,48 @@ def _description(source: Source) -> str:
         words.append(f"in force from {source.in_force_from}")
     words.append(_EXTENTS.get(source.extent, ""))
     return "; ".join(filter(None, words))
+
+
+def _recalled_passages(
+    question: str,
+    claims: Iterable[ClaimCheck],
+    texts: Mapping[str, Sequence[SourceText]],
+    characters: int,
+) -> list[SourcePassage]:
+    """Return passages on a question, then those behind claims, of at most `characters` in all."""
+    behind = _passages_behind(claims, texts)
+    length = sum(len(passage.text) for passage in behind)
+    passages = _passages_on(question, texts, characters - min(length, characters // 2))
+    shown = "\n".join(passage.text for passage in passages)
+    characters_left = characters - len(shown)
+    for passage in behind:
+        if passage.text in shown:
+            continue
+        characters_left -= len(passage.text)
+        if characters_left < 0:
+            break
+        passages.append(passage)
+    return passages
+
+
+def _passages_behind(
+    claims: Iterable[ClaimCheck], texts: Mapping[str, Sequence[SourceText]]
+) -> list[SourcePassage]:
+    """Return the windows of sources that have the passages behind claims, source by source."""
+    by_source: dict[str, dict[str, None]] = {}
+    for claim in claims:
+        for cited in claim.passages:
+            for text in texts.get(cited.source, ()):
+                if text.content_hash != cited.content_hash:
+                    continue
+                words = by_source.setdefault(cited.source, {})
+                for number in text.windows.within(cited.start, cited.end):
+                    window = text.windows.windows[number]
+                    words[text.text[window.start : window.end]] = None
+    passages = list[SourcePassage]()
+    for key, of_source in by_source.items():
+        passages += [SourcePassage(key, words) for words in of_source]
+    return passages
 
 
 def _passages_on(

@@ -119,7 +119,7 @@ async def test_a_cancelled_run_calls_nothing_and_goes_on_with_a_message_in_view(
 
 async def test_a_follow_up_is_answered_from_what_was_read(tmp_path: Path) -> None:
     scripts: dict[str, Any] = {
-        "clarifier": [CLEAR, FROM_READ],
+        "clarifier": [CLEAR, FROM_READ, FROM_READ],
         "planner": ["1. History of the light", "1. Its height"],
         "orchestrator": [
             research("When was the Skerry Light lit?"),
@@ -128,7 +128,7 @@ async def test_a_follow_up_is_answered_from_what_was_read(tmp_path: Path) -> Non
             REPORT,
         ],
         "researcher": {"When was": simple_research(), "How tall": simple_research(TALL)},
-        "writer": ["The Skerry Light was lit in 1844. [1]", TALL],
+        "writer": ["The Skerry Light was lit in 1844. [1]", TALL, TALL],
     }
     run = lab(tmp_path, **scripts)
     first = await run.ask()
@@ -148,6 +148,11 @@ async def test_a_follow_up_is_answered_from_what_was_read(tmp_path: Path) -> Non
     assert cited == {first.sources[key].number for key in first.report.sources}
     assert state.report.audit and state.report.audit.supported == 1
     assert [claim.verdict for claim in state.report.claims] == ["supported"]
+    # No source has a word of the next question: what the report rests on is shown.
+    await run.ask("And before?")
+    for role in ("clarifier", "writer"):
+        assert "lit for the first time in 1844" in run.calls(role)[-1].text
+    assert len(run.calls("orchestrator")) == 2
 
 
 async def test_a_follow_up_whose_earlier_passages_are_refused_is_researched(tmp_path: Path) -> None:

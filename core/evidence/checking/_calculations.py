@@ -19,6 +19,7 @@ from ..text.numbers import (
     uniform_numbers,
 )
 from ..text.words import WORDS
+from ._date_lines import DateLine, read_date_line
 
 _NEAR = 0.006
 """Relative tolerance for a conversion factor in a calculation."""
@@ -105,6 +106,8 @@ class Calculated(NamedTuple):
     """Numbers of lines that are no premises, each with its line: "0.9 in `0.9 * 12 = 10.8`"."""
     wrong: tuple[str, ...] = ()
     """Lines whose result is not what they give, with what they give."""
+    dates: tuple[str, ...] = ()
+    """The dates that they lead to, in ISO form and as precise as they are written."""
 
     def with_records(
         self, records: Sequence[Calculation], cited: Collection[int] = ()
@@ -153,21 +156,36 @@ def recalculated(
     premises: Sequence[Premise],
     is_named: Callable[[str], bool],
     name: str,
+    dates: Collection[str] = (),
 ) -> Calculated:
     """Calculate lines of arithmetic again with which a model derives a figure.
 
-    A line is a calculation, such as `(48 - 40) / 40 = 20 %`, or a count, such as `Ash, Birch, Elm =
-    3`. It counts only if its numbers are all premises or results of earlier lines, exact or as
-    written. Whole numbers up to twelve, 100 and conversion factors need no premise, if another
-    number of the line has one. `is_named` says whether the sources name an item of a count; `name`
-    is the statement that rests on the lines.
+    A line is a calculation, such as `(48 - 40) / 40 = 20 %`, a count, such as `Ash, Birch, Elm =
+    3`, or a date, such as `31 December 2027 - 9 months = 31 March 2027`, which starts from one of
+    the `dates` (ISO) that are premises. It counts only if its numbers are all premises or results
+    of earlier lines, exact or as written. Whole numbers up to twelve, 100 and conversion factors
+    need no premise, if another number of the line has one. `is_named` says whether the sources name
+    an item of a count; `name` is the statement that rests on the lines.
     """
     known = list(premises)
     calculations = list[Calculation]()
     results = list[float]()
     unknown = dict[str, str]()
     wrong = list[str]()
+    proved = list[str]()
     for text in lines:
+        date_line = read_date_line(text[:_LONGEST_CALCULATION])
+        if date_line:
+            periods = _premises_of_date(date_line, premises, {*dates, *proved})
+            if not periods:
+                unknown.setdefault(date_line.formula, f"{date_line.formula} in `{text.strip()}`")
+            elif not date_line.proved:
+                given = " or ".join(day.isoformat() for day in date_line.days)
+                wrong.append(f"`{text.strip()}` gives {given or 'no date'}")
+            else:
+                proved += date_line.proved
+                calculations.append(_record_of_date(date_line, periods, name))
+            continue
         line = _Line(text, known, is_named)
         if not line.values:
             known += [Premise(value, "constant") for value in line.of_constants]
@@ -184,7 +202,39 @@ def recalculated(
         for number in line.rounded:
             results.append(number.value)
         known += results_as_premises(calculation)
-    return Calculated(tuple(calculations), tuple(results), tuple(unknown.values()), tuple(wrong))
+    return Calculated(
+        tuple(calculations), tuple(results), tuple(unknown.values()), tuple(wrong), tuple(proved)
+    )
+
+
+def _premises_of_date(
+    line: DateLine, premises: Iterable[Premise], dates: Collection[str]
+) -> list[Premise]:
+    """Return the premises for the periods of a line; none if one of them, or the date that it
+    starts from, is no premise."""
+    found = list[Premise]()
+    for period in line.periods:
+        for premise in premises:
+            is_unit = premise.unit in ("", period.unit)
+            if is_unit and premise.value == abs(period.length) and premise.origin != "constant":
+                found.append(premise)
+                break
+    if len(found) < len(line.periods) or not line.starts_from(dates):
+        return []
+    return found
+
+
+def _record_of_date(line: DateLine, periods: Iterable[Premise], name: str) -> Calculation:
+    """Return the record of a line that derives a date; its value is that of the day in the
+    calendar."""
+    [day, *_] = line.days
+    return Calculation(
+        name=name,
+        formula=line.formula,
+        inputs=tuple(premise.as_input for premise in periods),
+        value=day.toordinal(),
+        result=line.result,
+    )
 
 
 def results_as_premises(calculation: Calculation) -> list[Premise]:

@@ -18,6 +18,7 @@ from ..text.numbers import (
 from ..text.words import QUOTED, dates_in, stems, tokens
 from ._calculations import Calculated, Premise, premises_in, recalculated, results_as_premises
 from ._calendar import named_months, named_times
+from ._date_lines import known_dates, without_dates
 from ._quantities import is_about, is_same_quantity, months_in
 from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
 from .units import ReportUnit
@@ -201,7 +202,11 @@ def prove(
 
     named = " ".join([*evidence, *around, premises.request, unit.text, unit.around])
     results = recalculated(
-        grounds.calculations, inputs, lambda item: stands_in(item, named), unit.text
+        grounds.calculations,
+        inputs,
+        lambda item: stands_in(item, named),
+        unit.text,
+        known_dates([*evidence, *around, premises.request, premises.report, *grounds.supposed]),
     )
     results = results.with_records(calculations, unit.calculations)
     given = [*evidence]
@@ -312,6 +317,7 @@ def doubt_about(
     words (two studies) and numbers that the unit supposes need no evidence.
     """
     claim = unit.raw_words if unit.kind == "cell" else _NUMBERED.sub("", unit.text)
+    claim = without_dates(claim, results.dates)
     wide = f"{evidence} {around}" if around else evidence
     languages = {text.language for text in texts}.difference(_READ_BY_TABLES)
     measures = _measures_given(unit, claim, wide, languages)

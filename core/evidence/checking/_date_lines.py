@@ -1,0 +1,156 @@
+"""Verifies lines with which a model derives a date from another one and a period, such as
+`31 December 2027 - 9 months = 31 March 2027`."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Collection, Iterable, Sequence
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from ..citations.citing import Edit, with_edits
+from ..text.numbers import Number, numbers_in, uniform_numbers
+from ..text.words import date_at, dates_in
+
+_STEP = re.compile(r"\s*(?P<sign>[-+])\s*(?P<period>[^-+]+)")
+_DAYS = {"day": 1, "week": 7}
+_MONTHS = {"month": 1, "year": 12}
+_MONTHS_PER_YEAR = 12
+_ISO_DAY, _ISO_MONTH, _ISO_YEAR = len("2027-12-31"), len("2027-12"), len("2027")
+
+
+class Period(NamedTuple):
+    """A number of days, weeks, months or years."""
+
+    length: int
+    """Negative if it is subtracted."""
+    unit: str
+    """`day`, `week`, `month` or `year`."""
+
+
+class DateLine(NamedTuple):
+    """A line that derives a date."""
+
+    formula: str
+    """The date and the periods, as written."""
+    start: date
+    """The date that it starts from."""
+    written_start: str
+    """That date as written."""
+    periods: tuple[Period, ...]
+    """What is added to it, in order."""
+    result: str
+    """The result as written; empty if there is none."""
+
+    @property
+    def days(self) -> Sequence[date]:
+        """The days to which it leads: with months, the same day of the month, or the last one of a
+        shorter month; from the last day of a month also to the last one of another. Empty beyond
+        the calendar.
+        """
+        day = self.start
+        for period in self.periods:
+            shifted = _shifted(day, period)
+            if shifted is None:
+                return ()
+            day = shifted
+        has_months = all(period.unit in _MONTHS for period in self.periods)
+        if has_months and _is_last_of_month(self.start):
+            return list(dict.fromkeys([day, _last_of_month(day)]))
+        return [day]
+
+    @property
+    def proved(self) -> Sequence[str]:
+        """The date that it leads to, in ISO form and as precise as it is written; empty if it
+        leads to another one."""
+        for written in dates_in(self.result):
+            if any(day.isoformat().startswith(written.iso) for day in self.days):
+                return [written.iso]
+            break
+        return []
+
+    def starts_from(self, dates: Collection[str]) -> bool:
+        """Whether its start is one of these dates (ISO), or the first or last day of a month or
+        year that is."""
+        iso = self.start.isoformat()
+        if iso in dates:
+            return True
+        is_border = self.start.day == 1 or _is_last_of_month(self.start)
+        if is_border and iso[:_ISO_MONTH] in dates:
+            return True
+        return iso[_ISO_YEAR:] in ("-01-01", "-12-31") and iso[:_ISO_YEAR] in dates
+
+
+def read_date_line(text: str) -> DateLine | None:
+    """Return a line of a model as one that derives a date; None if it is anything else."""
+    formula, _, result = text.partition("=")
+    plain = uniform_numbers(formula).strip(" :")
+    start = date_at(plain, 0) if plain else None
+    if start is None or len(start.iso) != _ISO_DAY:
+        return None
+    periods = list[Period]()
+    position = start.end
+    while position < len(plain):
+        step = _STEP.match(plain, position)
+        numbers = numbers_in(step["period"]) if step else []
+        if step is None or not _is_period(numbers, step["period"]):
+            return None
+        length = int(numbers[0].value)
+        if step["sign"] == "-":
+            length = -length
+        periods.append(Period(length, numbers[0].measure))
+        position = step.end()
+    if not periods:
+        return None
+    day = date.fromisoformat(start.iso)
+    written_start = plain[start.start : start.end]
+    return DateLine(formula.strip(" :"), day, written_start, tuple(periods), result.strip())
+
+
+def without_dates(text: str, dates: Collection[str]) -> str:
+    """Return a text with spaces in place of these dates (ISO), so that all offsets stay."""
+    edits = list[Edit]()
+    for written in dates_in(text) if dates else ():
+        if written.iso in dates:
+            spaces = " " * (written.end - written.start)
+            edits.append(Edit(written.start, written.end, spaces))
+    return with_edits(text, edits)
+
+
+def known_dates(texts: Iterable[str]) -> frozenset[str]:
+    """Return the dates of these texts (ISO), and the months and years of those that are days."""
+    known = set[str]()
+    for text in texts:
+        for written in dates_in(text):
+            known.update((written.iso, written.iso[:_ISO_MONTH], written.iso[:_ISO_YEAR]))
+    return frozenset(known)
+
+
+def _is_period(numbers: Sequence[Number], text: str) -> bool:
+    """Whether all of a text is a whole number of days, weeks, months or years."""
+    if len(numbers) != 1 or numbers[0].words.strip() != text.strip(" ."):
+        return False
+    [number] = numbers
+    return number.value.is_integer() and number.measure in (*_DAYS, *_MONTHS)
+
+
+def _shifted(day: date, period: Period) -> date | None:
+    """Return the day that is a period later; None beyond the calendar."""
+    try:
+        if period.unit in _DAYS:
+            return day + timedelta(days=period.length * _DAYS[period.unit])
+        months = day.year * _MONTHS_PER_YEAR + day.month - 1 + period.length * _MONTHS[period.unit]
+        year, month = divmod(months, _MONTHS_PER_YEAR)
+        first = date(year, month + 1, 1)
+    except (OverflowError, ValueError):
+        return None
+    return first.replace(day=min(day.day, _last_of_month(first).day))
+
+
+def _last_of_month(day: date) -> date:
+    return day.replace(day=monthrange(day.year, day.month)[1])
+
+
+def _is_last_of_month(day: date) -> bool:
+    return day == _last_of_month(day)
