@@ -52,6 +52,32 @@ QUESTIONS: list[dict[str, Any]] = [
 ]
 UNANSWERABLE = [{"id": "nobody", "question": "Which painter decorated the cathedral of Zamora?"}]
 MODULE = [sys.executable, "-m", "deep_research_evaluation"]
+FORKING = """
+import multiprocessing, os, signal
+from contextlib import suppress
+from multiprocessing import forkserver, util
+
+def fork(_, arguments, passed):
+    process = os.fork()
+    if process == 0:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for descriptor in {*map(int, os.listdir("/proc/self/fd"))} - {0, 1, 2, *passed}:
+            with suppress(OSError):
+                os.close(descriptor)
+        exec(arguments[arguments.index("-c") + 1])
+        os._exit(0)
+    return process
+
+start, util.spawnv_passfds = util.spawnv_passfds, fork
+forkserver.ensure_running()
+util.spawnv_passfds = start
+forks = multiprocessing.get_context("forkserver")
+multiprocessing.get_context = lambda _: forks
+from deep_research_evaluation.__main__ import cli
+cli()
+"""
+"""A script that runs the command; its processes, which would import the product, are forks of what
+the script was before it had threads."""
 
 
 class Exam(NamedTuple):
@@ -75,7 +101,7 @@ class Exam(NamedTuple):
     def run(self, *arguments: str, **environment: str) -> Ended:
         """Run the command to its end."""
         result = run_forked(
-            [*MODULE, *arguments],
+            [sys.executable, "-c", FORKING, *arguments],
             cwd=self.folder,
             env=self.environment | environment,
             stdin=subprocess.DEVNULL,
