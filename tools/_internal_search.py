@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
 from datetime import timedelta
+from itertools import chain
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -168,16 +169,13 @@ class InternalSearch:
             interleave(by_query), lambda passage: (passage.source.key, passage.start)
         )
         by_document = grouped(passages[:most], lambda passage: passage.source.key)
-        texts: dict[str, str] = {}
-        hits = list[Hit]()
         # Passages of a document stay together, at the position of the first one.
-        for of_document in by_document.values():
-            for passage in of_document:
-                address = passage.source.address
-                if address not in texts:
-                    document = self._library.read(address)
-                    texts[address] = document.text if document else ""
-                hits.append(Hit(passage.source, passage.text, texts[address]))
+        ordered = list(chain.from_iterable(by_document.values()))
+        texts = self._library.texts(passage.source.address for passage in ordered)
+        hits = list[Hit]()
+        for passage in ordered:
+            text = texts.get(passage.source.address, "")
+            hits.append(Hit(passage.source, passage.text, text))
         return tuple(hits)
 
 

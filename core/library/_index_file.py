@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 from zlib import crc32
@@ -190,12 +191,10 @@ def connect(file: Path) -> sqlite3.Connection:
     create_private(file)
     connection = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
-        # With the default page size a fifth of each page would stay empty, since passages are long.
-        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-        _write_ahead(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
-        _prepare(connection, file)
+        if not _is_ready(connection):
+            _prepare(connection, file)
     except BaseException:
         # Also if the thread is stopped: an open connection would keep the file locked.
         connection.close()
@@ -251,30 +250,36 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
     return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
+@cache
+def _index_version() -> int:
+    """Return the version of an index that this code makes, as the file stores it."""
+    # New versions of stemmers or parsers make an index outdated.
+    computed_by = stemmer_version() ^ parsing_version() ^ crc32(_SCHEMA.encode())
+    return (_VERSION << 24 | computed_by & 0xFFFFFF) & 0x7FFFFFFF
+
+
+def _is_ready(connection: sqlite3.Connection) -> bool:
+    """Whether the file is an index of this version."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return bool(version == _index_version())
+
+
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     """Create the tables if the file is empty.
 
     Raises `RebuildNeeded` for an index of another version.
     """
-    # New versions of stemmers or parsers make an index outdated.
-    wanted = (
-        _VERSION << 24
-        | (stemmer_version() ^ parsing_version() ^ crc32(_SCHEMA.encode())) & 0xFFFFFF
-    ) & 0x7FFFFFFF
-
-    def is_ready() -> bool:
-        return bool(connection.execute("PRAGMA user_version").fetchone()[0] == wanted)
-
-    if is_ready():
-        return
+    # With the default page size a fifth of each page would stay empty, since passages are long.
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+    _write_ahead(connection)
     connection.execute("BEGIN IMMEDIATE")
     # Another process may have created the tables meanwhile.
-    if not is_ready():
+    if not _is_ready(connection):
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise RebuildNeeded(file)
         for statement in _SCHEMA.split(";\n"):
             connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {wanted}")
+        connection.execute(f"PRAGMA user_version = {_index_version()}")
     connection.execute("COMMIT")
 
 

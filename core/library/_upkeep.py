@@ -154,6 +154,8 @@ def update(
 
     Blocks. `on_step` is called for each file that was read.
     """
+    if not (changes.files or changes.gone):
+        return
     changes.store.note_root(changes.root)
     with closing(_read_ahead(changes, parser, threads)) as batches_read:
         for futures in batches_read:

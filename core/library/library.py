@@ -156,7 +156,10 @@ class Library:
         for root, changes in zip(self._roots, changes_of_roots, strict=True):
             read = list[IndexedFile]()
             unread = list(changes.left_out)
-            for entry in sorted(root.store.stamps().values()):
+            stamps = changes.known
+            if changes.files or changes.gone:
+                stamps = root.store.stamps()
+            for entry in sorted(stamps.values()):
                 if entry.reason:
                     unread.append(LeftOut(entry.path, entry.reason, entry.code))
                 else:
@@ -289,6 +292,23 @@ class Library:
             if entry:
                 return LibraryDocument(self._source(root, entry), entry.text)
         return None
+
+    def texts(self, addresses: Iterable[str]) -> dict[str, str]:
+        """Return the texts of the documents with these addresses, as indexed; without those that do
+        not exist."""
+        left = list(dict.fromkeys(addresses))
+        texts = dict[str, str]()
+        for root in self._roots:
+            paths = {address: path for address in left if (path := root.path_of(address))}
+            if not paths:
+                continue
+            found = self._upkeep.run((root,), partial(root.store.documents, paths.values()))
+            text_of = {entry.path: entry.text for entry in found}
+            for address, path in paths.items():
+                if path in text_of:
+                    texts[address] = text_of[path]
+            left = [address for address in left if address not in texts]
+        return texts
 
     def _source(self, root: Root, found: IndexedFile) -> Source:
         """Return the source for a document of the index."""
