@@ -108,25 +108,31 @@ class TakenOut(NamedTuple):
         if not self.statements:
             return ""
         count = len(self.statements)
-        are = "1 statement was" if count == 1 else f"{count} statements were"
-        return f"{are} taken out, since only excluded sources say so."
+        if count == 1:
+            return "1 statement was taken out, since no source that is left supports it."
+        return f"{count} statements were taken out, since no source that is left supports them."
 
 
 class ExcludedSources(NamedTuple):
     """The sources that the user excludes from a thread, and the thread without them."""
 
     keys: Collection[str]
+    unproved: Collection[str] = ()
+    """Words of the units that cite other sources as well, but that these do not support."""
 
     def only_they_support(self, report: CitingText) -> TakenOut:
-        """Return the statements of a report that only these sources support."""
-        lost = _lost_calculations(report.calculations, self.keys)
-        removed = _parts(report.text, report.keys, self.keys, lost).removed_text
+        """Return the statements of a report that only these sources support, at least in part."""
+        removed = self._parts_of(report).removed_text
         statements = list[str]()
         for statement in removed.splitlines():
             words = " ".join(replace_markers(statement, " ").split()).strip(" |")
             if words:
                 statements.append(words.replace(" | ", ", "))
         return TakenOut(tuple(statements))
+
+    def _parts_of(self, report: CitingText) -> _Parts:
+        lost = _lost_calculations(report.calculations, self.keys)
+        return _parts(report.text, report.keys, self.keys, lost, self.unproved)
 
     def have_part_in(self, text: CitingText) -> bool:
         """Whether a text cites one of these sources, or a calculation that rests on one."""
@@ -149,10 +155,9 @@ class ExcludedSources(NamedTuple):
             # Of a lost sentence or row, its first part.
             by_start.setdefault(unit.sentence_start, unit)
         left = _plain(remaining)
-        lost = _lost_calculations(report.calculations, self.keys)
         wanted_calculations = _lost_calculations(report.calculations, wanted.keys)
         topics = list[str]()
-        for start, raw in sorted(_parts(report.text, report.keys, self.keys, lost).removed):
+        for start, raw in sorted(self._parts_of(report).removed):
             cited = set(map(report.keys.get, marker_numbers(raw)))
             calculated = set(cited_calculations(raw))
             is_wanted = not cited.isdisjoint(wanted.keys)
@@ -183,7 +188,7 @@ class ExcludedSources(NamedTuple):
         keys = {*self.keys} & state.sources.keys()
         if not keys:
             return state
-        return _Remainder(state, keys).state()
+        return _Remainder(state, keys, self.unproved).state()
 
     def taken_out_of_scope(self, scope: Scope, sources: Mapping[str, Source]) -> Scope:
         """Return a scope with the keys of these sources, and without them among the documents that
@@ -204,7 +209,7 @@ class ExcludedSources(NamedTuple):
     def taken_out_of_report(self, finished: FinishedReport) -> FinishedReport:
         """Return a finished report without what only these sources support, as unchecked, with a
         note on it."""
-        report = _report_without(self.keys, finished.report)
+        report = _report_without(self, finished.report)
         if report == finished.report:
             return finished
         keys = frozenset(self.keys)
@@ -273,9 +278,10 @@ class _Parts(NamedTuple):
 class _Remainder:
     """What remains of a thread's state without some sources."""
 
-    def __init__(self, state: ResearchState, excluded: set[str]) -> None:
+    def __init__(self, state: ResearchState, excluded: set[str], unproved: Collection[str]) -> None:
         self._state = state
         self._excluded = excluded
+        self._unproved = unproved
         self._numbers = {source.number: source.key for source in state.sources.values()}
         self._numbers.pop(0, None)
         self._lost_calculations = _lost_calculations(state.calculations.values(), excluded)
@@ -342,7 +348,8 @@ class _Remainder:
 
     def _parts(self, text: str) -> _Parts:
         """Take a text with the thread's numbers apart."""
-        return _parts(text, self._numbers, self._excluded, self._lost_calculations)
+        lost = self._lost_calculations
+        return _parts(text, self._numbers, self._excluded, lost, self._unproved)
 
     def _own_parts(self, finding: Finding) -> _Parts:
         """Take the text of a finding with its researcher's numbers apart."""
@@ -437,9 +444,10 @@ class _Remainder:
         )
 
     def _report(self, report: Report | None) -> Report | None:
-        if report is None or not ExcludedSources(self._excluded).have_part_in(report):
+        excluded = ExcludedSources(self._excluded, self._unproved)
+        if report is None or not excluded.have_part_in(report):
             return report
-        return _report_without(self._excluded, report, self._without_lost)
+        return _report_without(excluded, report, self._without_lost)
 
     def _text(self, text: str) -> str:
         """Return what remains of a text with the thread's source numbers."""
@@ -470,12 +478,12 @@ class _Remainder:
 
 
 def _report_without(
-    excluded: Collection[str], report: Report, clean: Callable[[str], str] = str
+    excluded: ExcludedSources, report: Report, clean: Callable[[str], str] = str
 ) -> Report:
     """Return a report without what only excluded sources support, as unchecked; `clean` is applied
     to its text."""
-    kept = _without_keys(report, excluded)
-    lost = _lost_calculations(report.calculations, excluded)
+    kept = _without_keys(report, excluded.keys)
+    lost = _lost_calculations(report.calculations, excluded.keys)
     if len(kept) == len(report.sources) and not lost:
         return report
     # The audit goes, but what the report leaves open stays open.
@@ -483,7 +491,7 @@ def _report_without(
     return report.model_copy(
         update={
             "grades": tuple(grades),
-            "text": clean(_parts(report.text, report.keys, excluded, lost).text),
+            "text": clean(excluded._parts_of(report).text),
             "calculations": _without_numbers(report.calculations, lost),
             "sources": tuple(kept.values()),
             "numbers": tuple(kept),
@@ -527,9 +535,11 @@ def _parts(
     keys: Mapping[int, str],
     excluded: Collection[str],
     lost_calculations: Collection[int] = (),
+    unproved: Collection[str] = (),
 ) -> _Parts:
     """Take a text apart; `keys` are the sources' keys by the numbers that it cites. What cites one
-    of the `lost_calculations` is removed too."""
+    of the `lost_calculations` is removed too, and units with the words of `unproved` ones that cite
+    excluded sources beside others."""
     numbers = {number for number, key in keys.items() if key in excluded}
     lost = set(lost_calculations)
     excluded_keys = set(excluded)
@@ -550,18 +560,30 @@ def _parts(
             mixed.add(sentence.start)
         elif own:
             cited.append(sentence.raw)
+    of_sentence = dict[int, list[ReportUnit]]()
     for unit in report_units(text, keys):
-        if unit.sentence_start not in mixed:
+        if unit.sentence_start in mixed:
+            of_sentence.setdefault(unit.sentence_start, []).append(unit)
+    for sentence in sentences_of(text):
+        taken = list[ReportUnit]()
+        for unit in of_sentence.get(sentence.start, ()):
+            is_lost = not lost.isdisjoint(unit.calculations)
+            if not unit.sources and not is_lost:
+                continue
+            is_mixed = not excluded_keys.isdisjoint(unit.sources)
+            is_lost = is_lost or excluded_keys.issuperset(unit.sources)
+            if is_lost or (is_mixed and unit.text in unproved):
+                taken.append(unit)
+            else:
+                cited.append(unit.raw)
+        if taken and len(taken) == len(of_sentence[sentence.start]):
+            removed.append((sentence.start, sentence.raw))
+            edits.append(_removal(sentence))
             continue
-        is_calculated = not lost.isdisjoint(unit.calculations)
-        if not unit.sources and not is_calculated:
-            continue
-        if not is_calculated and not excluded_keys.issuperset(unit.sources):
-            cited.append(unit.raw)
-            continue
-        removed.append((unit.start, unit.raw))
-        replacement = _NO_VALUE if unit.kind == "cell" else ""
-        edits.append(Edit(unit.start, unit.end, replacement))
+        for unit in taken:
+            removed.append((unit.start, unit.raw))
+            replacement = _NO_VALUE if unit.kind == "cell" else ""
+            edits.append(Edit(unit.start, unit.end, replacement))
     remaining = without_citations_of(with_edits(settled, edits), numbers)
     return _Parts(_tidied(remaining), removed, "\n".join(cited))
 

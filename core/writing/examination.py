@@ -63,7 +63,8 @@ from ._judging import (
     key_of,
     proved,
 )
-from ._kept import Decided, Unchanged, kept_verdicts, read_kept
+from ._kept import Decided, KeptVerdicts, Unchanged, kept_verdicts, read_kept
+from ._remaining import MixedStatements, SupportLeft, lacks_figures
 from ._trial import judge_grade, known_grade
 from .forms import Filler, Form
 
@@ -451,15 +452,10 @@ class Examination:
         Code proves them again, with each other as premises; one that comes out differently is not
         taken, nor what rests on it. None are taken from another model.
         """
-        if not self._kept or RoleModels(self._context).is_extractive("verifier"):
+        kept = await self._usable_kept()
+        if kept is None:
             return
-        kept = await asyncio.to_thread(read_kept, self._kept)
-        if kept is None or kept.judge != profile_of("verifier", self._context).at_server:
-            return
-        grade = await known_grade(self._context)
-        if kept.grade != grade:
-            return
-        self._grade = grade
+        self._grade = kept.grade
         unchanged = await asyncio.to_thread(Unchanged, kept, units, self._evidence)
         changed = set[UnitKey]()
         for unit in units:
@@ -488,6 +484,62 @@ class Examination:
         self._filler.failures += self.notices
         # The writer has tried in vain to correct these.
         self._sent_to_writer.update(key for key in taken if taken[key].was_sent_to_writer)
+
+    async def _usable_kept(self) -> KeptVerdicts | None:
+        """Return the kept verdicts; None if there are none, or if they are those of another model,
+        or of one that was not tried or failed."""
+        if not self._kept or RoleModels(self._context).is_extractive("verifier"):
+            return None
+        kept = await asyncio.to_thread(read_kept, self._kept)
+        if kept is None or kept.judge != profile_of("verifier", self._context).at_server:
+            return None
+        return kept if kept.grade == await known_grade(self._context) else None
+
+    async def support_left(self, before: CitingText, excluded: Collection[str]) -> SupportLeft:
+        """Return which statements that cite excluded sources beside others are no longer supported;
+        the report is the one without the excluded sources, `before` the one with them.
+
+        A model judges what neither the other sources nor a kept verdict prove, unless a figure or
+        name is missing there: that is shown to none.
+        """
+        units = await asyncio.to_thread(self._units)
+        mixed = await asyncio.to_thread(MixedStatements, before, excluded)
+        context = self._context
+        if context.verify == "off" or RoleModels(context).is_extractive("verifier"):
+            kept = await asyncio.to_thread(read_kept, self._kept)
+            return await asyncio.to_thread(mixed.support_left, units, kept, self._evidence)
+        unsupported = mixed.missing_in(units)
+        undecided = mixed.among(units)
+        if not undecided:
+            return SupportLeft(tuple(unsupported))
+        await self._take_kept(units)
+        kept = await self._usable_kept()
+        if kept:
+            found = await asyncio.to_thread(mixed.proved_by, kept, undecided, self._evidence)
+            self._judged = {**found, **self._judged}
+        lacking = list[ReportUnit]()
+        for unit in undecided:
+            if not self._is_settled(unit) and lacks_figures(unit, self._evidence):
+                lacking.append(unit)
+        self._take_out(lacking)
+        undecided = mixed.among(await asyncio.to_thread(self._units))
+        await self._judge(undecided, self._judge_calls_left)
+        unchecked = list[ReportUnit]()
+        for unit in undecided:
+            judgement = self._judged.get(key_of(unit))
+            if judgement is None:
+                if not self._is_settled(unit):
+                    unchecked.append(unit)
+            elif is_wrong(unit, judgement) and judgement.verdict != "wrong_source":
+                lacking.append(unit)
+        self._take_out([unit for unit in undecided if unit in lacking])
+        unsupported += [unit.text for unit in lacking]
+        return SupportLeft(tuple(unsupported), tuple(unchecked))
+
+    def _take_out(self, units: Iterable[ReportUnit]) -> None:
+        """Take units out of the text, so that neither they nor their words beside others are judged
+        or kept."""
+        self._text = with_edits(self._text, [Edit(unit.start, unit.end, "") for unit in units])
 
     def _drop_surplus_citations(self) -> None:
         """Take citations away whose source has no word of the statement, where the judge quotes
