@@ -47,8 +47,8 @@ class SupportLeft(NamedTuple):
         if len(self.unchecked) > _NAMED:
             named.append(f"and {len(self.unchecked) - _NAMED} more")
         return (
-            "Not checked, whether the sources that are left support all of it after others were "
-            f"excluded: {', '.join(named)}."
+            "Sources were excluded, and whether the others fully support this was not checked: "
+            f"{', '.join(named)}."
         )
 
     def marked(self, text: str, keys: Mapping[int, str], labels: Labels) -> str:

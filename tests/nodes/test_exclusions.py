@@ -446,5 +446,5 @@ async def test_what_no_judge_has_proved_is_marked_and_named(
     assert f"{PARTLY}. [1] *(not verified)*" in text and "[2]" not in text
     assert ("court by Brackwater. [1] *(not" in text) is not is_reverted
     assert "1 statement was taken out" in notes(state)
-    assert "Not checked, whether the sources that are left support" in notes(state)
+    assert "whether the others fully support this was not checked" in notes(state)
     assert '"Brackwater, the largest rival, sued on …"' in notes(state)
