@@ -268,9 +268,11 @@ class _Editor:
         calculator = await self._turn.calculator()
         lines = await asyncio.to_thread(calculator.calculate, as_lines(form.calculations))
         before = self._calculations_before
-        self.calculations = calculator.changed
+        self.calculations = {
+            key: _with_found(new, before.get(key)) for key, new in calculator.changed.items()
+        }
         text = await asyncio.to_thread(calculator.with_new_results, self.draft.text, before)
-        self._turn.apply(calculations={**before, **calculator.changed})
+        self._turn.apply(calculations={**before, **self.calculations})
         update = {"text": text, "streamed": text, "calculations": self._cited(text)}
         self._use(self.draft.model_copy(update=update))
         self._values = {**await self._prompt_values(), "results": fence("\n".join(lines))}
@@ -563,6 +565,14 @@ class _Editor:
         plain = replace_markers(self._blocks[number - 1].text, " ")
         words = [word for word in plain.split() if any(map(str.isalnum, word))]
         return f"block {number}: {' '.join(words[:_NAMING_WORDS])} …"
+
+
+def _with_found(new: Calculation, before: Calculation | None) -> Calculation:
+    """Return a calculation with the result that the findings have, from how it was before."""
+    if before is None:
+        return new
+    found = before.found or before.result
+    return new.model_copy(update={"found": found if found != new.result else ""})
 
 
 def _tokens(text: str) -> int:

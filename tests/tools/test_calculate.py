@@ -11,7 +11,7 @@ from docx import Document
 from kit.models import ScriptedChatModel, call, calls, judged, units_shown
 from kit.planned import Asked, first_sentences, plan, planned_lab, step
 from kit.reports import finished
-from kit.runs import REPORT, lab, research, search
+from kit.runs import CLEAR, REPORT, lab, research, search
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pypdf import PdfReader
@@ -71,7 +71,8 @@ async def test_a_chain_of_calculations_goes_to_all_exports_and_follows_a_changed
     run = lab(
         tmp_path,
         researcher=script,
-        writer={"": [DRAFT], "edit_report": forms},
+        writer={"": [DRAFT, DRAFT.partition("\n")[0]], "edit_report": forms},
+        clarifier=[CLEAR, calls(call("answer_from_read"))],
         verifier=ScriptedChatModel(replies={"": agreeing}, profile=profile),
         orchestrator=[research(QUESTION), REPORT],
     )
@@ -107,6 +108,10 @@ async def test_a_chain_of_calculations_goes_to_all_exports_and_follows_a_changed
         "Calculated again: Years of service: 31 years → 21 years; Months of service: 372 months → "
         "252 months; Oil burnt: 22\u202f320 litres → 15\u202f120 litres.",
     )
+    await run.ask("For how long did she keep the light?")
+    new = "1932 - 1911 = 21 years; 1932 [1], 1911 (your request)"
+    found = "(calculated anew for the user; the findings still have 31 years)"
+    assert f"{new} {found}" in run.calls("writer")[-1].text
     first, second = edited.versions.values()
     assert (first.kind, second.kind) == ("research", "edit")
 
