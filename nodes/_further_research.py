@@ -72,6 +72,8 @@ async def replaced_topics(
     report = await _latest_with_part_of(turn, state, wanted)
     if report is None:
         return []
+    if report is not state.base:
+        excluded = await asyncio.to_thread(excluded.with_lost_statements, report, draft)
     return counted(await asyncio.to_thread(excluded.lost_topics, report, draft.text, wanted))
 
 

@@ -118,7 +118,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     editor = _Editor(turn, draft, is_edit=is_edit)
     if is_edit:
         without = ExcludedSources(excluded)
-        if stored.base and excluded:
+        if stored.base and without.have_part_in(stored.base):
             without = await editor.take_out(stored, stored.base, without)
         draft = editor.draft
         editor.replaced = await replaced_topics(turn, stored, draft, without)

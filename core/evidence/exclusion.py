@@ -42,6 +42,9 @@ _SMALLEST_FIGURE = 10
 from."""
 _NO_VALUE = "–"
 """What a table's cell has in place of a value that was taken out."""
+_JOINTS = (",", ";", ":", "–", "—")
+"""What may stand between two clauses."""
+_ENDS = (".", "!", "?")
 _LISTED = 20
 """Maximum number of sources that an error lists."""
 
@@ -139,6 +142,18 @@ class ExcludedSources(NamedTuple):
         keys = set(self.keys)
         is_citing = not keys.isdisjoint(text.sources)
         return is_citing or bool(_lost_calculations(text.calculations, keys))
+
+    def with_lost_statements(self, report: CitingText, now: CitingText) -> ExcludedSources:
+        """Return these sources with the statements of an earlier report that cite others as well,
+        and that the report as it is now does not have."""
+        keys = set(self.keys)
+        present = {unit.text for unit in report_units(now.text, now.keys)}
+        lost = list[str]()
+        for unit in report_units(report.text, report.keys):
+            is_mixed = not keys.isdisjoint(unit.sources) and not keys.issuperset(unit.sources)
+            if is_mixed and unit.text not in present:
+                lost.append(unit.text)
+        return self._replace(unproved=lost)
 
     def lost_topics(self, report: CitingText, remaining: str, wanted: ExcludedSources) -> list[str]:
         """Return, for each statement of a report that only these sources support, `wanted` ones
@@ -549,24 +564,24 @@ def _parts(
     removed = list[tuple[int, str]]()
     cited = list[str]()
     edits = list[Edit]()
-    mixed = set[int]()
-    for sentence in sentences_of(text):
-        own = set(sentence.numbers)
-        is_calculated = not lost.isdisjoint(cited_calculations(sentence.raw))
-        if (own or is_calculated) and own <= numbers:
-            removed.append((sentence.start, sentence.raw))
-            edits.append(_removal(sentence))
-        elif own & numbers or is_calculated:
-            mixed.add(sentence.start)
-        elif own:
-            cited.append(sentence.raw)
     of_sentence = dict[int, list[ReportUnit]]()
     for unit in report_units(text, keys):
-        if unit.sentence_start in mixed:
-            of_sentence.setdefault(unit.sentence_start, []).append(unit)
+        of_sentence.setdefault(unit.sentence_start, []).append(unit)
     for sentence in sentences_of(text):
+        units = of_sentence.get(sentence.start, [])
+        if any(unit.kind == "head" for unit in units):
+            # Its citations go; what cites nothing else then are the cells below it.
+            continue
+        is_row = any(unit.kind == "cell" for unit in units)
+        own = set(sentence.numbers)
+        is_calculated = not lost.isdisjoint(cited_calculations(sentence.raw))
+        if not is_row and own.isdisjoint(numbers) and not is_calculated:
+            if own:
+                cited.append(sentence.raw)
+            continue
         taken = list[ReportUnit]()
-        for unit in of_sentence.get(sentence.start, ()):
+        others = list[ReportUnit]()
+        for unit in units:
             is_lost = not lost.isdisjoint(unit.calculations)
             if not unit.sources and not is_lost:
                 continue
@@ -575,21 +590,40 @@ def _parts(
             if is_lost or (is_mixed and unit.text in unproved):
                 taken.append(unit)
             else:
-                cited.append(unit.raw)
-        if taken and len(taken) == len(of_sentence[sentence.start]):
+                others.append(unit)
+        is_whole = not is_row and own <= numbers
+        if is_row or len(taken) == len(units):
+            is_whole = bool(taken) and not others
+        if is_whole:
             removed.append((sentence.start, sentence.raw))
-            edits.append(_removal(sentence))
+            edit = _removal(sentence)
+            if is_row:
+                # With its line break, since an empty line would end the table.
+                edit = Edit(max(0, sentence.start - 1), edit.end, "")
+            edits.append(edit)
             continue
+        cited += [unit.raw for unit in others]
         for unit in taken:
             removed.append((unit.start, unit.raw))
-            replacement = _NO_VALUE if unit.kind == "cell" else ""
-            edits.append(Edit(unit.start, unit.end, replacement))
+            edits.append(_removal_of(unit, settled))
     remaining = without_citations_of(with_edits(settled, edits), numbers)
     return _Parts(_tidied(remaining), removed, "\n".join(cited))
 
 
 def _removal(sentence: Sentence) -> Edit:
     return Edit(sentence.start, sentence.start + len(sentence.raw), _GONE)
+
+
+def _removal_of(unit: ReportUnit, text: str) -> Edit:
+    """Return the removal of a cell's value, or of a clause; if that ends its sentence, what comes
+    before it ends there."""
+    if unit.kind == "cell":
+        return Edit(unit.start, unit.end, _NO_VALUE)
+    before = text[: unit.start].rstrip()
+    end = unit.raw.rstrip()[-1:]
+    if before.endswith(_JOINTS) and end in _ENDS:
+        return Edit(len(before) - 1, unit.end, end)
+    return Edit(unit.start, unit.end, "")
 
 
 def _tidied(text: str) -> str:

@@ -398,7 +398,7 @@ async def test_a_statement_of_two_sources_stays_without_one_only_if_the_other_su
     tmp_path: Path, is_replacing: bool
 ) -> None:
     again = {"kind": "insert_after", "block": 2, "text": "Brackwater sued in 2025. [1]"}
-    run = suit_lab(tmp_path, edited(again))
+    run = suit_lab(tmp_path, edited(again), edited())
     state = await run.ask(QUESTION)
     assert state.report and state.report.keys[2].endswith("note.md")
     wanted = EXCLUDED.model_copy(update={"needs_replacement": is_replacing})
@@ -426,7 +426,18 @@ async def test_a_statement_of_two_sources_stays_without_one_only_if_the_other_su
     assert "largest rival" not in writer.text and SUIT in writer.text
     assert 'section "Suit", after' in writer.text
     tasks = [finding.task for finding in state.own_findings]
-    assert len(tasks) == (2 if is_replacing else 0)
+    if not is_replacing:
+        assert not tasks
+        # They can also be replaced afterwards.
+        wanted = EXCLUDED.model_copy(update={"needs_replacement": True})
+        await run.graph.aupdate_state(
+            thread_config(run.thread),
+            {"excluded": dict.fromkeys(state.excluded, wanted)},
+            as_node="verify_report",
+        )
+        state = await run.ask({"messages": [HumanMessage("Replace it.")], "edit": True})
+        tasks = [finding.task for finding in state.own_findings]
+    assert len(tasks) == 2
     assert all('section "Suit"' in task and "rival" not in task for task in tasks)
 
 
