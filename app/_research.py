@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core.records import tool_names
 from ..core.records.research import Strategy
+from ..core.writing.versions import ThreadVersions
 from ._endings import run_interruptibly
 from ._live_view import progress_view
 from ._progress import Outlet, PacketLines, PlainLines, ProgressView
@@ -24,6 +25,7 @@ from ._terminal import (
     say,
     typed_lines,
 )
+from ._versions import difference_text
 from .exports.formats import chosen_format
 from .output import end_line, report_json
 from .runs import RunBook, StoredRun
@@ -86,7 +88,15 @@ def exclude_step(
         say_sources("Excluded", sources)
         stored = await book.read(thread)
         words = stored.words_without(sources, because)
-        return await book.edit(thread, words, given, view) if words else stored
+        before = ThreadVersions(stored.state).latest
+        if not words or before is None:
+            return stored
+        stored = await book.edit(thread, words, given, view)
+        after = ThreadVersions(stored.state).latest
+        if after and after.number > before.number:
+            differences = await book.differences(stored, before.number, after.number)
+            say(f"Before and after:\n\n{difference_text(differences, is_styled=False)}\n")
+        return stored
 
     return step
 

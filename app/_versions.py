@@ -62,9 +62,9 @@ def show_difference(
         print_output(json.dumps(differences.data, ensure_ascii=False, indent=2))
     elif supports_styles(sys.stdout):
         # Not `print_output`, which would remove the styles; the words are clean already.
-        click.echo(_difference_text(differences, is_styled=True))
+        click.echo(difference_text(differences, is_styled=True))
     else:
-        print_output(_difference_text(differences, is_styled=False))
+        print_output(difference_text(differences, is_styled=False))
     return DONE
 
 
@@ -84,7 +84,7 @@ def revert_run(thread: str, number: int, data_dir: Path | None) -> int:
     return DONE
 
 
-def _difference_text(differences: Differences, *, is_styled: bool) -> str:
+def difference_text(differences: Differences, *, is_styled: bool) -> str:
     """Return the changed blocks as text, each below its heading; unchanged ones are counted."""
     if not any(block.is_changed for block in differences.blocks):
         return "The texts are the same."

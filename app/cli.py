@@ -560,8 +560,9 @@ def exclude(
     """Exclude sources of a finished run, and print a version of its report without them.
 
     SOURCES: their numbers in the report, addresses, domains (all their pages) or file names.
-    Statements that other sources support too stay; what rests on the excluded sources alone is
-    taken out, and is in nothing that follows on the thread. Undo it with `include`.
+    Statements that the other sources they cite support stay; what these do not support is taken
+    out, which is shown before and after. What rests on the excluded sources alone is in nothing
+    that follows on the thread. Undo it with `include`.
     """
     outlet = _outlet(out, output_format, as_json)
     from .commands import exclude_sources

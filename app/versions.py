@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 
 from ..core.errors import UnknownThread, UserMistake
-from ..core.evidence.exclusion import ExcludedSources
 from ..core.records.report import Version
 from ..core.settings.context import SystemClock
 from ..core.store.database import lease_for
@@ -88,8 +86,7 @@ async def arevert_thread(
                 raise RevertRefused(f"Version {number} of the run {thread!r} is the current one.")
             pages = _pages(graph, thread)
             finished = await versions.read(version, pages)
-            excluded = ExcludedSources(state.excluded)
-            kept = await asyncio.to_thread(excluded.taken_out_of_report, finished)
+            kept = await versions.without_excluded(finished, pages)
             if kept != finished:
                 finished = kept
                 content = await pages.keep_finished(finished)

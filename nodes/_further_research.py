@@ -72,11 +72,17 @@ async def replaced_topics(
     report = await _latest_with_part_of(turn, state, wanted)
     if report is None:
         return []
-    lost = await asyncio.to_thread(excluded.lost_topics, report, draft.text, wanted)
-    topics = list[str]()
-    for topic, count in Counter(lost).items():
-        topics.append(f"{topic} ({count} of them)" if count > 1 else topic)
-    return topics
+    if report is not state.base:
+        excluded = await asyncio.to_thread(excluded.with_lost_statements, report, draft)
+    return counted(await asyncio.to_thread(excluded.lost_topics, report, draft.text, wanted))
+
+
+def counted(topics: Sequence[str]) -> list[str]:
+    """Return topics, each once, with the number of its statements if it is not the only one."""
+    lines = list[str]()
+    for topic, count in Counter(topics).items():
+        lines.append(f"{topic} ({count} of them)" if count > 1 else topic)
+    return lines
 
 
 def replacing_tasks(

@@ -25,12 +25,15 @@ from ..core.records.report import Draft, Grade, Report
 from ..core.records.research import Calculation, by_calculation_number
 from ..core.writing.blocks import ReportBlock, report_blocks
 from ..core.writing.calculating import CalculatingForm, Calculations
+from ..core.writing.forms import Filler
 from ..core.writing.language import Language
 from ..core.writing.versions import ThreadVersions
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from ._draft_edits import EditedDraft, edited_draft, left_out_notice, shown_block
+from ._examining import UnreadPages, context_of_check, examination_of
 from ._further_research import (
+    counted,
     may_research,
     replaced_topics,
     replacing_tasks,
@@ -91,15 +94,17 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     """
     turn = await begin_turn(state, runtime)
     excluded = state.sources.keys() - turn.state.sources.keys()
-    stored, base = state, state.base
+    stored = state
     state = turn.state
     draft = state.draft
     assert draft is not None
     turn.announce("edit")
     editor = _Editor(turn, draft)
-    if base and excluded:
-        await editor.take_out(ExcludedSources(excluded), base)
-    editor.replaced = await replaced_topics(turn, stored, draft, ExcludedSources(excluded))
+    without = ExcludedSources(excluded)
+    if stored.base and without.have_part_in(stored.base):
+        without = await editor.take_out(stored, stored.base, without)
+    draft = editor.draft
+    editor.replaced = await replaced_topics(turn, stored, draft, without)
     # Excluding sources needs no model.
     can_ask = not RoleModels(turn.context).is_extractive("writer")
     if editor.replaced and editor.may_research and can_ask:
@@ -130,6 +135,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         notices=(*state.run.notices, *editor.notices), done=editor.done, **editor.language
     )
     turn.apply(run=update["run"], draft=changed)
+    update |= editor.found
     update["calculations"] = editor.calculations
     update["excluded"] = settled_exclusions(state.excluded)
     messages = await asyncio.to_thread(turn.delivery.edited_draft_messages, changed)
@@ -143,17 +149,20 @@ class _Editor:
     def __init__(self, turn: Turn, draft: Draft) -> None:
         self._turn = turn
         self._state = turn.state
-        self.draft = draft
-        """The draft that is changed; see `ask`."""
+        self._use(draft)
+        self.found = StateUpdate()
+        """What was found out about the statements that cite excluded sources beside others."""
         self.calculations: Mapping[str, Calculation] = {}
         """The calculations that are new or have changed, by name."""
         self._calculations_before = turn.state.calculations
         self._calculating = Calculations(turn.calculator)
-        self._blocks = report_blocks(draft.text)
+        self._followed: Mapping[str, Calculation] = {}
+        """The calculations whose results the figures of the draft have."""
         self._room = int(turn.context.limits.form_tokens * _ANSWER_SHARE)
-        self._is_long = _tokens(draft.text) > self._room
         self._values: dict[str, Any] = {}
         self._taken_out: Sequence[str] = ()
+        self._lost_topics: Sequence[str] = ()
+        self._has_unchecked = False
         self.replaced: Sequence[str] = ()
         """On what the user wants other sources in place of excluded ones; see `replaced_topics`."""
         self.may_research = not self._state.own_findings and may_research(turn)
@@ -168,12 +177,55 @@ class _Editor:
         """What the user's edit has changed; empty if nothing is known."""
         return self.notices[0] if self.notices else ""
 
-    async def take_out(self, excluded: ExcludedSources, base: Report) -> None:
-        """Note the statements that were taken out of the report `base` with its sources."""
+    def _use(self, draft: Draft) -> None:
+        """Change this draft from now on."""
+        self.draft = draft
+        """The draft that is changed; see `take_out` and `ask_calculating`."""
+        self._blocks = report_blocks(draft.text)
+
+    @property
+    def _is_long(self) -> bool:
+        """Whether the user wants a report changed that is too long to be written in one answer."""
+        return _tokens(self.draft.text) > self._room
+
+    async def take_out(
+        self, stored: ResearchState, base: Report, excluded: ExcludedSources
+    ) -> ExcludedSources:
+        """Take out of the draft what the sources that are left do not support, of the report `base`
+        of the stored state; what nobody could check is marked.
+
+        Returns the excluded sources, with the statements that cite others as well.
+        """
+        turn = self._turn
+        pages = UnreadPages(turn)
+        filler = Filler(context_of_check(turn), self._state.run, turn.events, turn.placement)
+        async with turn.paid():
+            unmarked = without_marks(self.draft.text)
+            examination = await examination_of(turn, self.draft, unmarked, filler, pages)
+            left = await examination.support_left(base, excluded.keys)
+        # What was judged is not judged again when the changed report is checked.
+        verdicts = await asyncio.to_thread(examination.kept_verdicts)
+        if verdicts:
+            kept = await turn.pages.keep(verdicts)
+            self.found["base"] = base.model_copy(update={"kept": kept})
+        if pages.sources:
+            self.found |= {"sources": pages.sources, "brief": turn.state.brief}
+        self._state = turn.state
+        draft = self.draft
+        if left.unsupported:
+            excluded = excluded._replace(unproved=left.unsupported)
+            remaining = await asyncio.to_thread(excluded.taken_out_of_state, stored)
+            draft = remaining.draft or draft
+        words = labels(self._state.run.language_code)
+        text = await asyncio.to_thread(left.marked, draft.text, draft.keys, words)
+        self._use(draft.model_copy(update={"text": text}))
         taken_out = await asyncio.to_thread(excluded.only_they_support, base)
+        topics = await asyncio.to_thread(excluded.lost_topics, base, text, excluded)
         self._taken_out = taken_out.statements
-        if taken_out.note:
-            self.notices.append(taken_out.note)
+        self._lost_topics = counted(topics)
+        self._has_unchecked = bool(left.unchecked)
+        self.notices += filter(None, (taken_out.note, left.note))
+        return excluded
 
     async def ask(self, **asked: Any) -> EditReport | None:
         """Have the model fill in the form; `asked` are further values of the prompt.
@@ -194,7 +246,7 @@ class _Editor:
             return again
 
         form = await Calculations(self._calculating.calculator).ask(fill)
-        if self.calculations != self._calculating.changed:
+        if self._followed != self._calculating.changed:
             # The last answer has changed more.
             await self._follow_results()
         return form if is_filled else None
@@ -203,13 +255,14 @@ class _Editor:
         """Let the figures of the draft follow the calculations that have changed."""
         calculator = await self._calculating.calculator()
         before = {**self._calculations_before, **self.calculations}
-        self.calculations = dict(calculator.changed)
+        self._followed = dict(calculator.changed)
+        self.calculations = {
+            key: _with_found(new, before.get(key)) for key, new in calculator.changed.items()
+        }
         text = await asyncio.to_thread(calculator.with_new_results, self.draft.text, before)
         self._turn.apply(calculations={**before, **self.calculations})
-        self.draft = self.draft.model_copy(
-            update={"text": text, "streamed": text, "calculations": self._cited(text)}
-        )
-        self._blocks = report_blocks(text)
+        update = {"text": text, "streamed": text, "calculations": self._cited(text)}
+        self._use(self.draft.model_copy(update=update))
         self._values |= self._shown_draft()
 
     def note_calculated(self) -> None:
@@ -237,13 +290,14 @@ class _Editor:
     def waiting(self, tasks: Sequence[tuple[str, str]]) -> StateUpdate:
         """Return the update with which tasks, pairs of title and text, are researched first."""
         update = self._turn.update()
-        return {**update, **tasks_waiting(self._turn, update["progress"], tasks, 1)}
+        waiting = tasks_waiting(self._turn, update["progress"], tasks, 1)
+        return {**update, **self.found, **waiting, "draft": self.draft}
 
     def note_replaced(self) -> None:
         """Note for the reader what was not searched for, although the user wants other sources."""
         turn = self._turn
         is_wanted = any(known.needs_replacement for known in self._state.excluded.values())
-        if is_wanted and not self.replaced:
+        if is_wanted and not self.replaced and not self._has_unchecked:
             self.notices.append(_NOTHING_TO_REPLACE)
         if not self.replaced:
             return
@@ -296,7 +350,7 @@ class _Editor:
             "fewest_words": self.draft.fewest_words,
             "most_words": self.draft.most_words,
             "open_points": "",
-            "taken_out": 0,
+            "taken_out": "",
             "results": "",
             "is_last": False,
             "replaced": "",
@@ -320,7 +374,8 @@ class _Editor:
         values["title"] = self.draft.title
         values["passages"] = await self._passages()
         values["open_points"] = fence("\n".join(numbered)) if numbered else ""
-        values["taken_out"] = len(self._taken_out)
+        if self._lost_topics:
+            values["taken_out"] = fence("\n".join(f"- {topic}" for topic in self._lost_topics))
         if self.replaced:
             values["replaced"] = fence("\n".join(f"- {topic}" for topic in self.replaced))
         return values
@@ -467,6 +522,14 @@ class _Editor:
             if len(lost) > _NAMED:
                 named += f" and {len(lost) - _NAMED} more"
             self.notices.append(f"No longer in the report, but in the version before: {named}.")
+
+
+def _with_found(new: Calculation, before: Calculation | None) -> Calculation:
+    """Return a calculation with the result that the findings have, from how it was before."""
+    if before is None:
+        return new
+    found = before.found or before.result
+    return new.model_copy(update={"found": found if found != new.result else ""})
 
 
 def _tokens(text: str) -> int:

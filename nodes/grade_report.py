@@ -22,7 +22,7 @@ from ..core.writing.blocks import report_blocks
 from ..core.writing.forms import Form
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from ._checking import judged_ahead
+from ._ahead import judged_ahead
 from ._draft_edits import edited_draft, left_out_notice, shown_block
 from ._further_research import may_research, tasks_waiting
 from ._report_edit import ReportEdit

@@ -14,7 +14,7 @@ from ..core.records.report import Draft
 from ..core.writing.report import ReportEvents, clean_report
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
-from ._checking import sections_checked, with_verdicts
+from ._ahead import sections_checked, with_verdicts
 from .turn import NodeRuntime, Turn, begin_turn
 
 

@@ -47,7 +47,7 @@ _ATTACHED = "deep_research_attached"
 JSON."""
 _LATEST = 5
 """Number of the user's latest messages that the clarifier, the planner and the orchestrator are
-shown."""
+shown beside the first one."""
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters except tabs and line feeds, and surrogates."""
 _FILES = TypeAdapter(list[Attached])
@@ -148,15 +148,17 @@ class Conversation(NamedTuple):
         return texts
 
     def latest_for_models(self) -> list[AnyMessage]:
-        """Return the end of the conversation, with the user's last five messages, as models see
-        it."""
+        """Return the user's first message and the end of the conversation, with the user's last
+        five messages, as models see it: what follows a report often makes no sense without the
+        request that led to it."""
         asked: list[int] = []
         for index, message in enumerate(self.messages):
             if isinstance(message, HumanMessage):
                 asked.append(index)
         latest = self
         if len(asked) > _LATEST:
-            latest = Conversation(self.messages[asked[-_LATEST] :])
+            first = self.messages[asked[0]]
+            latest = Conversation([first, *self.messages[asked[-_LATEST] :]])
         return latest.for_models()
 
     def for_models(self) -> list[AnyMessage]:

@@ -42,6 +42,9 @@ _SMALLEST_FIGURE = 10
 from."""
 _NO_VALUE = "–"
 """What a table's cell has in place of a value that was taken out."""
+_JOINTS = (",", ";", ":", "–", "—")
+"""What may stand between two clauses."""
+_ENDS = (".", "!", "?")
 _LISTED = 20
 """Maximum number of sources that an error lists."""
 
@@ -108,19 +111,21 @@ class TakenOut(NamedTuple):
         if not self.statements:
             return ""
         count = len(self.statements)
-        are = "1 statement was" if count == 1 else f"{count} statements were"
-        return f"{are} taken out, since only excluded sources say so."
+        if count == 1:
+            return "1 statement was taken out, since no source that is left supports it."
+        return f"{count} statements were taken out, since no source that is left supports them."
 
 
 class ExcludedSources(NamedTuple):
     """The sources that the user excludes from a thread, and the thread without them."""
 
     keys: Collection[str]
+    unproved: Collection[str] = ()
+    """Words of the units that cite other sources as well, but that these do not support."""
 
     def only_they_support(self, report: CitingText) -> TakenOut:
-        """Return the statements of a report that only these sources support."""
-        lost = _lost_calculations(report.calculations, self.keys)
-        removed = _parts(report.text, report.keys, self.keys, lost).removed_text
+        """Return the statements of a report that only these sources support, at least in part."""
+        removed = self._parts_of(report).removed_text
         statements = list[str]()
         for statement in removed.splitlines():
             words = " ".join(replace_markers(statement, " ").split()).strip(" |")
@@ -128,11 +133,27 @@ class ExcludedSources(NamedTuple):
                 statements.append(words.replace(" | ", ", "))
         return TakenOut(tuple(statements))
 
+    def _parts_of(self, report: CitingText) -> _Parts:
+        lost = _lost_calculations(report.calculations, self.keys)
+        return _parts(report.text, report.keys, self.keys, lost, self.unproved)
+
     def have_part_in(self, text: CitingText) -> bool:
         """Whether a text cites one of these sources, or a calculation that rests on one."""
         keys = set(self.keys)
         is_citing = not keys.isdisjoint(text.sources)
         return is_citing or bool(_lost_calculations(text.calculations, keys))
+
+    def with_lost_statements(self, report: CitingText, now: CitingText) -> ExcludedSources:
+        """Return these sources with the statements of an earlier report that cite others as well,
+        and that the report as it is now does not have."""
+        keys = set(self.keys)
+        present = {unit.text for unit in report_units(now.text, now.keys)}
+        lost = list[str]()
+        for unit in report_units(report.text, report.keys):
+            is_mixed = not keys.isdisjoint(unit.sources) and not keys.issuperset(unit.sources)
+            if is_mixed and unit.text not in present:
+                lost.append(unit.text)
+        return self._replace(unproved=lost)
 
     def lost_topics(self, report: CitingText, remaining: str, wanted: ExcludedSources) -> list[str]:
         """Return, for each statement of a report that only these sources support, `wanted` ones
@@ -149,10 +170,9 @@ class ExcludedSources(NamedTuple):
             # Of a lost sentence or row, its first part.
             by_start.setdefault(unit.sentence_start, unit)
         left = _plain(remaining)
-        lost = _lost_calculations(report.calculations, self.keys)
         wanted_calculations = _lost_calculations(report.calculations, wanted.keys)
         topics = list[str]()
-        for start, raw in sorted(_parts(report.text, report.keys, self.keys, lost).removed):
+        for start, raw in sorted(self._parts_of(report).removed):
             cited = set(map(report.keys.get, marker_numbers(raw)))
             calculated = set(cited_calculations(raw))
             is_wanted = not cited.isdisjoint(wanted.keys)
@@ -183,7 +203,7 @@ class ExcludedSources(NamedTuple):
         keys = {*self.keys} & state.sources.keys()
         if not keys:
             return state
-        return _Remainder(state, keys).state()
+        return _Remainder(state, keys, self.unproved).state()
 
     def taken_out_of_scope(self, scope: Scope, sources: Mapping[str, Source]) -> Scope:
         """Return a scope with the keys of these sources, and without them among the documents that
@@ -204,7 +224,7 @@ class ExcludedSources(NamedTuple):
     def taken_out_of_report(self, finished: FinishedReport) -> FinishedReport:
         """Return a finished report without what only these sources support, as unchecked, with a
         note on it."""
-        report = _report_without(self.keys, finished.report)
+        report = _report_without(self, finished.report)
         if report == finished.report:
             return finished
         keys = frozenset(self.keys)
@@ -273,9 +293,10 @@ class _Parts(NamedTuple):
 class _Remainder:
     """What remains of a thread's state without some sources."""
 
-    def __init__(self, state: ResearchState, excluded: set[str]) -> None:
+    def __init__(self, state: ResearchState, excluded: set[str], unproved: Collection[str]) -> None:
         self._state = state
         self._excluded = excluded
+        self._unproved = unproved
         self._numbers = {source.number: source.key for source in state.sources.values()}
         self._numbers.pop(0, None)
         self._lost_calculations = _lost_calculations(state.calculations.values(), excluded)
@@ -342,7 +363,8 @@ class _Remainder:
 
     def _parts(self, text: str) -> _Parts:
         """Take a text with the thread's numbers apart."""
-        return _parts(text, self._numbers, self._excluded, self._lost_calculations)
+        lost = self._lost_calculations
+        return _parts(text, self._numbers, self._excluded, lost, self._unproved)
 
     def _own_parts(self, finding: Finding) -> _Parts:
         """Take the text of a finding with its researcher's numbers apart."""
@@ -437,9 +459,10 @@ class _Remainder:
         )
 
     def _report(self, report: Report | None) -> Report | None:
-        if report is None or not ExcludedSources(self._excluded).have_part_in(report):
+        excluded = ExcludedSources(self._excluded, self._unproved)
+        if report is None or not excluded.have_part_in(report):
             return report
-        return _report_without(self._excluded, report, self._without_lost)
+        return _report_without(excluded, report, self._without_lost)
 
     def _text(self, text: str) -> str:
         """Return what remains of a text with the thread's source numbers."""
@@ -470,12 +493,12 @@ class _Remainder:
 
 
 def _report_without(
-    excluded: Collection[str], report: Report, clean: Callable[[str], str] = str
+    excluded: ExcludedSources, report: Report, clean: Callable[[str], str] = str
 ) -> Report:
     """Return a report without what only excluded sources support, as unchecked; `clean` is applied
     to its text."""
-    kept = _without_keys(report, excluded)
-    lost = _lost_calculations(report.calculations, excluded)
+    kept = _without_keys(report, excluded.keys)
+    lost = _lost_calculations(report.calculations, excluded.keys)
     if len(kept) == len(report.sources) and not lost:
         return report
     # The audit goes, but what the report leaves open stays open.
@@ -483,7 +506,7 @@ def _report_without(
     return report.model_copy(
         update={
             "grades": tuple(grades),
-            "text": clean(_parts(report.text, report.keys, excluded, lost).text),
+            "text": clean(excluded._parts_of(report).text),
             "calculations": _without_numbers(report.calculations, lost),
             "sources": tuple(kept.values()),
             "numbers": tuple(kept),
@@ -527,9 +550,11 @@ def _parts(
     keys: Mapping[int, str],
     excluded: Collection[str],
     lost_calculations: Collection[int] = (),
+    unproved: Collection[str] = (),
 ) -> _Parts:
     """Take a text apart; `keys` are the sources' keys by the numbers that it cites. What cites one
-    of the `lost_calculations` is removed too."""
+    of the `lost_calculations` is removed too, and units with the words of `unproved` ones that cite
+    excluded sources beside others."""
     numbers = {number for number, key in keys.items() if key in excluded}
     lost = set(lost_calculations)
     excluded_keys = set(excluded)
@@ -539,35 +564,66 @@ def _parts(
     removed = list[tuple[int, str]]()
     cited = list[str]()
     edits = list[Edit]()
-    mixed = set[int]()
+    of_sentence = dict[int, list[ReportUnit]]()
+    for unit in report_units(text, keys):
+        of_sentence.setdefault(unit.sentence_start, []).append(unit)
     for sentence in sentences_of(text):
+        units = of_sentence.get(sentence.start, [])
+        if any(unit.kind == "head" for unit in units):
+            # Its citations go; what cites nothing else then are the cells below it.
+            continue
+        is_row = any(unit.kind == "cell" for unit in units)
         own = set(sentence.numbers)
         is_calculated = not lost.isdisjoint(cited_calculations(sentence.raw))
-        if (own or is_calculated) and own <= numbers:
+        if not is_row and own.isdisjoint(numbers) and not is_calculated:
+            if own:
+                cited.append(sentence.raw)
+            continue
+        taken = list[ReportUnit]()
+        others = list[ReportUnit]()
+        for unit in units:
+            is_lost = not lost.isdisjoint(unit.calculations)
+            if not unit.sources and not is_lost:
+                continue
+            is_mixed = not excluded_keys.isdisjoint(unit.sources)
+            is_lost = is_lost or excluded_keys.issuperset(unit.sources)
+            if is_lost or (is_mixed and unit.text in unproved):
+                taken.append(unit)
+            else:
+                others.append(unit)
+        is_whole = not is_row and own <= numbers
+        if is_row or len(taken) == len(units):
+            is_whole = bool(taken) and not others
+        if is_whole:
             removed.append((sentence.start, sentence.raw))
-            edits.append(_removal(sentence))
-        elif own & numbers or is_calculated:
-            mixed.add(sentence.start)
-        elif own:
-            cited.append(sentence.raw)
-    for unit in report_units(text, keys):
-        if unit.sentence_start not in mixed:
+            edit = _removal(sentence)
+            if is_row:
+                # With its line break, since an empty line would end the table.
+                edit = Edit(max(0, sentence.start - 1), edit.end, "")
+            edits.append(edit)
             continue
-        is_calculated = not lost.isdisjoint(unit.calculations)
-        if not unit.sources and not is_calculated:
-            continue
-        if not is_calculated and not excluded_keys.issuperset(unit.sources):
-            cited.append(unit.raw)
-            continue
-        removed.append((unit.start, unit.raw))
-        replacement = _NO_VALUE if unit.kind == "cell" else ""
-        edits.append(Edit(unit.start, unit.end, replacement))
+        cited += [unit.raw for unit in others]
+        for unit in taken:
+            removed.append((unit.start, unit.raw))
+            edits.append(_removal_of(unit, settled))
     remaining = without_citations_of(with_edits(settled, edits), numbers)
     return _Parts(_tidied(remaining), removed, "\n".join(cited))
 
 
 def _removal(sentence: Sentence) -> Edit:
     return Edit(sentence.start, sentence.start + len(sentence.raw), _GONE)
+
+
+def _removal_of(unit: ReportUnit, text: str) -> Edit:
+    """Return the removal of a cell's value, or of a clause; if that ends its sentence, what comes
+    before it ends there."""
+    if unit.kind == "cell":
+        return Edit(unit.start, unit.end, _NO_VALUE)
+    before = text[: unit.start].rstrip()
+    end = unit.raw.rstrip()[-1:]
+    if before.endswith(_JOINTS) and end in _ENDS:
+        return Edit(len(before) - 1, unit.end, end)
+    return Edit(unit.start, unit.end, "")
 
 
 def _tidied(text: str) -> str:

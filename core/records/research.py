@@ -158,6 +158,9 @@ class Calculation(Record):
     calculation of the judge."""
     is_rounded: bool = False
     """Whether `result` is the exact result rounded to its last digit."""
+    found: str = ""
+    """The result as the findings have it, if the user has had it calculated anew since; else
+    empty."""
 
     @property
     def key(self) -> str:

@@ -19,12 +19,14 @@ from ..evidence.checking.proof import Grounds, OtherPremises, stands_in
 from ..evidence.checking.units import ReportUnit
 from ..evidence.citations.markers import without_markers
 from ..records.report import JudgeGrade
-from ..records.research import Calculation, CalculationInput
+from ..records.research import Calculation
 from ..records.sources import Record, short_hash
 from ._judging import Evidence, StatedVerdict, UnitJudgement, UnitKey, UnitOutcome, key_of
 
 _NEEDS_NO_PREMISE = ("constant", "supposed")
 """Origins of the inputs of calculations that rest on nothing else."""
+_IS_CITED = ("source", "calculation")
+"""Origins of inputs that a unit has to cite to be where they come from."""
 _STATEMENTS = ("statement", "cell")
 """Kinds of units that state something, and from which others may conclude."""
 
@@ -410,12 +412,8 @@ class _Trail:
         sections = set[int]()
         rests_on_messages = False
         for calculation in judgement.calculations:
-            for given in calculation.inputs:
-                if given.origin in _NEEDS_NO_PREMISE:
-                    continue
-                premises |= self._behind_input(given, calculation)
-                if given.origin == "request":
-                    rests_on_messages = True
+            premises |= self._behind_inputs(calculation)
+            rests_on_messages |= any(given.origin == "request" for given in calculation.inputs)
         for words in judgement.elsewhere:
             premises |= self._with_words(words)
             rests_on_messages |= stands_in(words, self._evidence.request)
@@ -434,18 +432,20 @@ class _Trail:
             rests_on_messages=rests_on_messages,
         )
 
-    def _behind_input(self, given: CalculationInput, calculation: Calculation) -> set[int]:
-        """Return the indexes of the units from which an input of a calculation may come: all that
-        state its value. For a calculation of the thread it is known whether the input comes from a
+    def _behind_inputs(self, calculation: Calculation) -> set[int]:
+        """Return the indexes of the units from which the inputs of a calculation may come: all that
+        state such a value. For a calculation of the thread it is known which inputs come from a
         source or an earlier calculation; then only those that cite that."""
-        indexes = self._stating[_rounded(given.value)]
-        if not calculation.number:
-            return indexes
-        if given.source:
-            return {index for index in indexes if given.source in self._units[index].sources}
-        if given.calculation:
-            cited = given.calculation
-            return {index for index in indexes if cited in self._units[index].calculations}
+        indexes = set[int]()
+        for given in calculation.inputs:
+            if given.origin in _NEEDS_NO_PREMISE:
+                continue
+            for index in self._stating[_rounded(given.value)]:
+                unit = self._units[index]
+                is_known = bool(calculation.number) and given.origin in _IS_CITED
+                is_cited = given.source in unit.sources or given.calculation in unit.calculations
+                if is_cited or not is_known:
+                    indexes.add(index)
         return indexes
 
     def _with_words(self, words: str) -> set[int]:

@@ -339,7 +339,11 @@ def _with_inputs(calculation: Calculation, numbers: Mapping[str, int]) -> str:
         if origin:
             inputs.append(f"{used.value:.12g} {origin}")
     line = answer_on(calculation)
-    return f"{line}; {', '.join(dict.fromkeys(inputs))}" if inputs else line
+    if inputs:
+        line += f"; {', '.join(dict.fromkeys(inputs))}"
+    if calculation.found:
+        line += f" (calculated anew for the user; the findings still have {calculation.found})"
+    return line
 
 
 def _description(source: Source) -> str:

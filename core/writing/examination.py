@@ -67,7 +67,15 @@ from ._judging import (
     key_of,
     proved,
 )
-from ._kept import Decided, KeptJudgement, Unchanged, kept_verdicts, read_kept
+from ._kept import (
+    Decided,
+    KeptJudgement,
+    KeptVerdicts,
+    Unchanged,
+    kept_verdicts,
+    read_kept,
+)
+from ._remaining import MixedStatements, SupportLeft, lacks_figures
 from ._trial import judge_grade, known_grade
 from .forms import Filler, Form
 
@@ -471,18 +479,13 @@ class Examination:
         Code proves them again, with each other as premises; one that comes out differently is not
         taken, nor what rests on it. None are taken from another model.
         """
-        if not self._kept or RoleModels(self._context).is_extractive("verifier"):
+        kept = await self._usable_kept()
+        if not kept:
             return
-        judge_name = profile_of("verifier", self._context).at_server
-        grade = await known_grade(self._context)
+        self._grade = kept[0].grade
         unchanged = list[Unchanged]()
-        for text in self._kept:
-            kept = await asyncio.to_thread(read_kept, text)
-            if kept and (kept.judge, kept.grade) == (judge_name, grade):
-                unchanged.append(await asyncio.to_thread(Unchanged, kept, units, self._evidence))
-        if not unchanged:
-            return
-        self._grade = grade
+        for verdicts in kept:
+            unchanged.append(await asyncio.to_thread(Unchanged, verdicts, units, self._evidence))
         changed = set[UnitKey]()
         for unit in units:
             if not set(unit.calculations).isdisjoint(self._changed_calculations):
@@ -512,6 +515,74 @@ class Examination:
         self._filler.failures += self.notices
         # The writer has tried in vain to correct these.
         self._sent_to_writer.update(key for key in taken if taken[key].was_sent_to_writer)
+
+    async def _usable_kept(self) -> list[KeptVerdicts]:
+        """Return the kept verdicts, without those of another model, or of one that was not tried or
+        failed."""
+        if not self._kept or RoleModels(self._context).is_extractive("verifier"):
+            return []
+        judge_name = profile_of("verifier", self._context).at_server
+        grade = await known_grade(self._context)
+        usable = list[KeptVerdicts]()
+        for kept in await self._read_kept():
+            if (kept.judge, kept.grade) == (judge_name, grade):
+                usable.append(kept)
+        return usable
+
+    async def _read_kept(self) -> list[KeptVerdicts]:
+        """Return the kept verdicts that can be read."""
+        readable = list[KeptVerdicts]()
+        for text in self._kept:
+            kept = await asyncio.to_thread(read_kept, text)
+            if kept:
+                readable.append(kept)
+        return readable
+
+    async def support_left(self, before: CitingText, excluded: Collection[str]) -> SupportLeft:
+        """Return which statements that cite excluded sources beside others are no longer supported;
+        the report is the one without the excluded sources, `before` the one with them.
+
+        A model judges what neither the other sources nor a kept verdict prove, unless a figure or
+        name is missing there: that is shown to none.
+        """
+        units = await asyncio.to_thread(self._units)
+        mixed = await asyncio.to_thread(MixedStatements, before, excluded)
+        context = self._context
+        if context.verify == "off" or RoleModels(context).is_extractive("verifier"):
+            kept = await self._read_kept()
+            last = kept[-1] if kept else None
+            return await asyncio.to_thread(mixed.support_left, units, last, self._evidence)
+        unsupported = mixed.missing_in(units)
+        undecided = mixed.among(units)
+        if not undecided:
+            return SupportLeft(tuple(unsupported))
+        await self._take_kept(units)
+        for kept_before in await self._usable_kept():
+            found = await asyncio.to_thread(mixed.proved_by, kept_before, undecided, self._evidence)
+            self._judged = {**found, **self._judged}
+        lacking = list[ReportUnit]()
+        for unit in undecided:
+            if not self._is_settled(unit) and lacks_figures(unit, self._evidence):
+                lacking.append(unit)
+        self._take_out(lacking)
+        undecided = mixed.among(await asyncio.to_thread(self._units))
+        await self._judge(undecided, self._judge_calls_left)
+        unchecked = list[ReportUnit]()
+        for unit in undecided:
+            judgement = self._judged.get(key_of(unit))
+            if judgement is None:
+                if not self._is_settled(unit):
+                    unchecked.append(unit)
+            elif is_wrong(unit, judgement) and judgement.verdict != "wrong_source":
+                lacking.append(unit)
+        self._take_out([unit for unit in undecided if unit in lacking])
+        unsupported += [unit.text for unit in lacking]
+        return SupportLeft(tuple(unsupported), tuple(unchecked))
+
+    def _take_out(self, units: Iterable[ReportUnit]) -> None:
+        """Take units out of the text, so that neither they nor their words beside others are judged
+        or kept."""
+        self._text = with_edits(self._text, [Edit(unit.start, unit.end, "") for unit in units])
 
     def _drop_surplus_citations(self) -> None:
         """Take citations away whose source has no word of the statement, where the judge quotes

@@ -18,8 +18,14 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from ...state import ResearchState, StateUpdate, channels_reset
 from ..dialogue.conversation import Conversation, mark_of, marked, safe_text, title_or_question
 from ..errors import ReportNotEditable, StateUnreadable, UserMistake
+from ..evidence.checking.units import report_units
 from ..evidence.citations.labels import labels
-from ..evidence.citations.rendering import plain_citations, title_line, write_document
+from ..evidence.citations.rendering import (
+    plain_citations,
+    title_line,
+    without_marks,
+    write_document,
+)
 from ..evidence.exclusion import ExcludedSources
 from ..evidence.memory.observations import ThreadDisputes
 from ..models.resolve import RoleModels
@@ -27,6 +33,10 @@ from ..records.report import FinishedReport, Report, Version, VersionKind
 from ..settings.context import Context
 from ..store.pages import Pages
 from ._differences import BlockDifference, text_differences
+from ._judging import Evidence
+from ._kept import read_kept
+from ._remaining import MixedStatements
+from .basis import source_texts
 from .blocks import report_blocks
 from .notes import ReportNotes
 
@@ -210,6 +220,41 @@ class ThreadVersions:
         if not excluded:
             return finished
         return finished.model_copy(update={"notes": (*finished.notes, *excluded)})
+
+    async def without_excluded(self, finished: FinishedReport, pages: Pages) -> FinishedReport:
+        """Return a report of the thread without what the sources that the user has excluded support
+        and no other does, as unchecked.
+
+        What other sources support too stays if a kept verdict proves it, and is marked if not.
+        """
+        excluded = ExcludedSources(self._state.excluded)
+        report = finished.report
+        if not excluded.have_part_in(report):
+            return finished
+        known = {source.key: source for source in finished.sources}
+        sources = {**self._state.sources, **known}
+        keys = dict[int, str]()
+        for source in sources.values():
+            if source.number and source.key not in excluded.keys:
+                keys[source.number] = source.key
+        texts = await source_texts(sources, keys.values(), pages)
+        kept = await asyncio.to_thread(read_kept, await pages.text(report.kept) or "")
+
+        def remaining() -> FinishedReport:
+            asked = Conversation(self._state.messages).texts_of_user
+            evidence = Evidence(texts, sources, keys, report.calculations, asked)
+            left_alone = excluded.taken_out_of_report(finished).report
+            mixed = MixedStatements(report, excluded.keys)
+            units = report_units(without_marks(left_alone.text), left_alone.keys)
+            left = mixed.support_left(units, kept, evidence)
+            without = excluded._replace(unproved=left.unsupported).taken_out_of_report(finished)
+            words = labels(finished.run.language_code)
+            text = left.marked(without.report.text, without.report.keys, words)
+            notes = tuple(filter(None, (*without.notes, left.note)))
+            marked = without.report.model_copy(update={"text": text})
+            return without.model_copy(update={"report": marked, "notes": notes})
+
+        return await asyncio.to_thread(remaining)
 
     async def latest_with_part_of(
         self, excluded: ExcludedSources, pages: Pages

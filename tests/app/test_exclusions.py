@@ -31,9 +31,10 @@ def test_an_excluded_source_is_named_by_number_or_file_and_not_cited_again(finis
     exclude = ("exclude", "light", "lighthouse.md", "--because", "out of date")
     done = finished.call(*exclude, "--replace")
     assert done.code == 0 and "Excluded: [1] Skerry Light" in done.err
+    assert "Before and after:" in done.err and "[-" in done.err
     # A version without the source is made at once.
     assert not any(location.endswith("lighthouse.md") for location in cited(finished))
-    assert "taken out, since only excluded sources say so" in done.out
+    assert "taken out, since no source that is left supports" in done.out
     searched = "No other sources were searched for what was taken out"
     assert f"{searched}: that needs a language model" in done.out
     page = finished.call("show", "light").out

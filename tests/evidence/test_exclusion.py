@@ -69,7 +69,8 @@ def test_a_statement_of_two_sources_stays_without_the_excluded_citation() -> Non
 
 
 def test_of_a_sentence_only_the_clause_of_an_excluded_source_goes() -> None:
-    kept = remaining("It rose by 3 % [2], and 12 flats are empty [1].", 1)
+    assert remaining("It rose by 3 % [2], and 12 flats are empty [1].", 1) == "It rose by 3 % [2]."
+    kept = remaining("Some 12 flats are empty [1], and it rose by 3 % [2].", 1)
     assert "3 % [2]" in kept and "12" not in kept
 
 
@@ -87,6 +88,38 @@ def test_a_table_whose_rows_are_all_gone_goes_too() -> None:
     assert (
         remaining(f"It rose [2].\n\n{table}\n\nIt fell [3].", 1) == "It rose [2].\n\nIt fell [3]."
     )
+
+
+def test_a_table_loses_the_columns_whose_headers_cite_an_excluded_source() -> None:
+    table = (
+        "| City | Rent [1] | Flats [2] |\n|---|---|---|\n| Oslo | 2,410 | 55 |\n"
+        "| Bergen | 1,900 | 66 |"
+    )
+    assert remaining(table, 1) == (
+        "| City | Rent | Flats [2] |\n|---|---|---|\n| Oslo | – | 55 |\n| Bergen | – | 66 |"
+    )
+    assert remaining(table, 1, 2) == ""
+
+
+def test_the_first_row_goes_without_an_empty_line_that_would_end_the_table() -> None:
+    table = "| City | Rent |\n|---|---|\n| Oslo | 2,410 [1] |\n| Bergen | 1,900 [2] |"
+    assert remaining(table, 1) == "| City | Rent |\n|---|---|\n| Bergen | 1,900 [2] |"
+
+
+def test_units_of_two_sources_go_if_the_other_does_not_prove_them() -> None:
+    text = (
+        "It is old, and large [1][2]. It has 40 flats [1][2], and 12 are empty [2].\n\n"
+        "| City | Rent [1][2] | Flats [2] |\n|---|---|---|\n| Oslo | 2,410 | 55 |"
+    )
+    report = Report(text=text, sources=tuple(KEYS.values()), numbers=tuple(KEYS))
+    unproved = ["It is old, and large.", "It has 40 flats", "Oslo, Rent: 2,410"]
+    excluded = FIRST._replace(unproved=unproved)
+    assert excluded.only_they_support(report).statements == (
+        "It is old, and large .",
+        "It has 40 flats",
+        "2,410",
+    )
+    assert FIRST.only_they_support(report).statements == ()
 
 
 def test_an_uncited_sentence_goes_with_the_figure_that_only_an_excluded_source_has() -> None:

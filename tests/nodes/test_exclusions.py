@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.models import call, calls
+from kit.models import ScriptedChatModel, call, calls, units_shown
 from kit.planned import plan, planned_lab, step
 from kit.runs import (
     CLEAR,
@@ -21,9 +21,11 @@ from kit.runs import (
     write_documents,
     written,
 )
+from langchain_core.language_models import ModelProfile
 from langchain_core.messages import HumanMessage
 
 from deep_research.app.embed import thread_config
+from deep_research.app.versions import arevert_thread
 from deep_research.core.records.sources import Exclusion
 from deep_research.state import ResearchState
 
@@ -176,11 +178,11 @@ async def test_a_user_who_does_not_want_a_source_gets_a_version_without_it(
         "Ada Moran was born in Tralee. [2]\n\nShe kept the light. [2]"
     )
     assert state.excluded[key_of(state, "lighthouse.md")].because == "Out of date."
-    assert "1 statement was taken out, since only excluded sources say so" in notes(state)
+    assert "1 statement was taken out, since no source that is left supports it" in notes(state)
     # Its clarifier saw the report before it was excluded, and nobody else did.
     counts["clarifier"] += 1
     shown = shown_since(run, counts)
-    assert "1 statements that nothing else supported" in shown
+    assert "The user has excluded sources." in shown and "the report: a figure" in shown
     assert "metres tall" not in shown and "Tralee" in shown
     assert state.run.entry == "edit" and run.all_used()
 
@@ -211,7 +213,7 @@ async def test_a_planned_report_is_edited_without_an_excluded_source(tmp_path: P
     state = await run.ask(words)
     assert state.report and "1844" not in state.report.text and "Tralee" in state.report.text
     shown = "\n".join(request.text for request in run.model.calls[before:])
-    assert "statements that nothing else supported" in shown and "1844" not in shown
+    assert "The user has excluded sources." in shown and "1844" not in shown
 
 
 async def test_a_report_without_any_source_left_says_so(tmp_path: Path) -> None:
@@ -322,3 +324,138 @@ async def test_steps_find_other_sources_for_what_was_lost(tmp_path: Path) -> Non
     [taken] = state.steps
     assert taken.is_over and taken.title == 'section "Size": a figure'
     assert "1844" not in "\n".join(request.text for request in run.model.calls[before:])
+
+
+SUIT = "Brackwater sued the firm on 12 September 2025."
+COSTS = "Its demand is 31,000 pounds."
+NOTE = "Brackwater is the largest rival of the firm."
+SALES = "It sold 5,520 filters, and it began a lawsuit in autumn."
+PAPERS = {
+    "suit_md": f"# The lawsuit\n\n{SUIT} {COSTS}\n",
+    "note_md": f"# Market note on filters\n\n{NOTE} {SALES}\n",
+}
+PARTLY = "Brackwater, the largest rival, sued on 12 September 2025"
+TWICE = "On 12 September 2025 the firm was taken to court by Brackwater"
+FIGURES = "Brackwater wants 31,000 pounds and sold 5,520 filters"
+LAWSUIT = "There is a lawsuit between the two"
+MIXED = f"## Suit\n\n{TWICE}. [1][2] {PARTLY}. [1][2] {FIGURES}. [1][2] {LAWSUIT}. [1][2]"
+QUOTED = {
+    TWICE: [SUIT],
+    PARTLY: [SUIT, NOTE],
+    FIGURES: [COSTS, SALES],
+    LAWSUIT: [SALES],
+    "Brackwater sued": [SUIT],
+}
+"""What the judge quotes for a statement, from both sources."""
+
+
+def judging(prompt: str) -> list[dict[str, Any]]:
+    """The verdicts on the units of a request; what quotes a passage that is not shown is not
+    found, except the statement that each source supports."""
+    units, said = units_shown(prompt)
+    passages = "\n".join(said.values())
+    verdicts = list[dict[str, Any]]()
+    for unit in units:
+        verdict: dict[str, Any] = {"unit": unit["unit"], "verdict": "reasoning"}
+        for words, quoted in QUOTED.items():
+            if unit["says"].startswith(words):
+                if words == LAWSUIT and SALES not in passages:
+                    quoted = [SUIT]
+                is_found = all(piece in passages for piece in quoted)
+                verdict["verdict"] = "supported" if is_found else "not_found"
+                verdict["words"] = "\n".join(quoted) if is_found else ""
+        verdicts.append(verdict)
+    return verdicts
+
+
+def suit_lab(tmp_path: Path, *forms: Any, **settings: Any) -> Lab:
+    """A thread whose report has statements of two sources."""
+    judge = ScriptedChatModel(
+        replies={
+            "": lambda messages, _: calls(call("judge_units", verdicts=judging(messages[-1].text)))
+        },
+        profile=ModelProfile(max_input_tokens=100_000),
+    )
+    search_both = search("Brackwater sued firm", "market note filters")
+    run = lab(
+        tmp_path,
+        researcher={
+            "When was": [search_both, REPORT, "Brackwater sued. [1] It is a rival. [2]"],
+            "To replace": [REPORT, "Nothing."] * 2,
+        },
+        writer={"": [MIXED], "edit_report": list(forms)},
+        **{"clarify": "off", "clarifier": [], "verifier": judge, **settings},
+    )
+    run.folder = written(tmp_path / "suit", PAPERS)
+    return run
+
+
+DO_WITHOUT = {"messages": [HumanMessage("Do without source 2.")], "edit": True}
+
+
+@pytest.mark.parametrize("is_replacing", [False, True])
+async def test_a_statement_of_two_sources_stays_without_one_only_if_the_other_supports_it(
+    tmp_path: Path, is_replacing: bool
+) -> None:
+    again = {"kind": "insert_after", "block": 2, "text": "Brackwater sued in 2025. [1]"}
+    run = suit_lab(tmp_path, edited(again), edited())
+    state = await run.ask(QUESTION)
+    assert state.report and state.report.keys[2].endswith("note.md")
+    wanted = EXCLUDED.model_copy(update={"needs_replacement": is_replacing})
+    await run.graph.aupdate_state(
+        thread_config(run.thread),
+        {"excluded": {state.report.keys[2]: wanted}},
+        as_node="verify_report",
+    )
+    counts = counted(run)
+    state = await run.ask(DO_WITHOUT)
+    assert state.report and state.report.text == (
+        f"## Suit\n\n{TWICE}. [1] {LAWSUIT}. [1]\n\nBrackwater sued in 2025. [1]"
+    )
+    assert "2 statements were taken out, since no source that is left supports them." in notes(
+        state
+    )
+    assert "No statement of the report" not in notes(state)
+    # The kept verdict on one statement holds, and a figure that is gone needs no judge.
+    judged = list[list[str]]()
+    for request in run.calls("verifier")[counts["verifier"] :]:
+        judged.append([unit["says"] for unit in units_shown(request.text)[0]])
+    assert judged == [[f"{PARTLY}.", f"{LAWSUIT}."], ["Brackwater sued in 2025."]]
+    assert "5,520" not in shown_since(run, counts)
+    [writer] = run.calls("writer")[counts["writer"] :]
+    assert "largest rival" not in writer.text and SUIT in writer.text
+    assert 'section "Suit", after' in writer.text
+    tasks = [finding.task for finding in state.own_findings]
+    if not is_replacing:
+        assert not tasks
+        # They can also be replaced afterwards.
+        wanted = EXCLUDED.model_copy(update={"needs_replacement": True})
+        await run.graph.aupdate_state(
+            thread_config(run.thread),
+            {"excluded": dict.fromkeys(state.excluded, wanted)},
+            as_node="verify_report",
+        )
+        state = await run.ask({"messages": [HumanMessage("Replace it.")], "edit": True})
+        tasks = [finding.task for finding in state.own_findings]
+    assert len(tasks) == 2
+    assert all('section "Suit"' in task and "rival" not in task for task in tasks)
+
+
+@pytest.mark.parametrize("is_reverted", [False, True])
+async def test_what_no_judge_has_proved_is_marked_and_named(
+    tmp_path: Path, is_reverted: bool
+) -> None:
+    run = suit_lab(tmp_path, edited(), verify="check" if is_reverted else "off")
+    await run.ask(QUESTION)
+    await exclude(run, "note.md")
+    state = await run.ask(DO_WITHOUT)
+    if is_reverted:
+        await arevert_thread(run.graph, run.thread, 1)
+        state = await run.state()
+    assert state.report and "5,520" not in state.messages[-1].text
+    text = state.report.text
+    assert f"{PARTLY}. [1] *(not verified)*" in text and "[2]" not in text
+    assert ("court by Brackwater. [1] *(not" in text) is not is_reverted
+    assert "1 statement was taken out" in notes(state)
+    assert "whether the others fully support this was not checked" in notes(state)
+    assert '"Brackwater, the largest rival, sued on …"' in notes(state)

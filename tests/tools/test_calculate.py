@@ -11,7 +11,7 @@ from docx import Document
 from kit.models import ScriptedChatModel, call, calls, judged, units_shown
 from kit.planned import Asked, first_sentences, plan, planned_lab, step
 from kit.reports import finished
-from kit.runs import REPORT, lab, research, search
+from kit.runs import CLEAR, REPORT, lab, research, search
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pypdf import PdfReader
@@ -70,7 +70,8 @@ async def test_a_chain_of_calculations_goes_to_all_exports_and_follows_a_changed
     run = lab(
         tmp_path,
         researcher=script,
-        writer={"": [DRAFT], "edit_report": forms},
+        writer={"": [DRAFT, DRAFT.partition("\n")[0]], "edit_report": forms},
+        clarifier=[CLEAR, calls(call("answer_from_read"))],
         verifier=ScriptedChatModel(replies={"": agreeing}, profile=profile),
         orchestrator=[research(QUESTION), REPORT],
     )
@@ -112,6 +113,10 @@ async def test_a_chain_of_calculations_goes_to_all_exports_and_follows_a_changed
         "252 months; Half of it: 15.5 years → 10.5 years; Oil burnt: 22\u202f320 litres → 15\u202f120 litres.",
         "Calculation 5 could not be made anew: there is no [calc 9].",
     )
+    await run.ask("For how long did she keep the light?")
+    new = "1932 - 1911 = 21 years; 1932 [1], 1911 (your request)"
+    found = "(calculated anew for the user; the findings still have 31 years)"
+    assert f"{new} {found}" in run.calls("writer")[-1].text
     first, second = edited.versions.values()
     assert (first.kind, second.kind) == ("research", "edit")
 

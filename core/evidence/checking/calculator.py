@@ -192,7 +192,8 @@ class Calculator:
     def _same_as(self, new: Calculation) -> Calculation | None:
         """Return the known calculation with the formula, inputs and unit of a new one."""
         for known in self._known.values():
-            as_new = known.model_copy(update={"number": new.number, "name": new.name})
+            same = {"number": new.number, "name": new.name, "found": ""}
+            as_new = known.model_copy(update=same)
             if as_new == new:
                 return known
         return None

@@ -1,5 +1,5 @@
-"""Prepares the check of a report, and has statements judged ahead of it: those of a section while
-the writer's model writes the next one, all others while the draft is graded.
+"""Has statements of a report judged ahead of its check: those of a section while the writer's model
+writes the next one, all others while the draft is graded.
 
 The check takes a verdict only if nothing has changed that it rests on, so a draft may still be
 continued or edited.
@@ -11,74 +11,25 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from ..core.dialogue.conversation import Conversation
 from ..core.events.call import CallEvents, SilentEvents
 from ..core.evidence.checking.source_text import SourceText
-from ..core.evidence.citations.rendering import title_line, without_marks
+from ..core.evidence.citations.rendering import without_marks
 from ..core.models.resolve import RoleModels
 from ..core.records.report import CitingText, Draft
-from ..core.writing.examination import Examination, OpenPages
+from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
 from ..core.writing.report import ReportEvents, clean_report
+from ._examining import examination_of, examination_of_section
 from .turn import Turn
 
 _CALLS_PER_SECTION = 2
 """Maximum number of calls for a section; the second one is a second look. The check does what they
 leave open."""
-_Texts = Mapping[str, Sequence[SourceText]]
-"""Texts of sources, by key."""
+_SHARE_OF_SECTIONS = 0.5
+"""Share of `max_opinions` that may be spent on sections."""
 
 
-async def begin_examination(
-    turn: Turn,
-    report: CitingText,
-    texts: _Texts,
-    filler: Filler,
-    *,
-    is_section: bool = False,
-    open_pages: OpenPages | None = None,
-) -> Examination:
-    """Return the examination of a report, or of a section and what stands above it, which takes
-    the verdicts of the thread's last report, and those that were made ahead of the check."""
-    state = turn.state
-    kept = list[str]()
-    calls = 0
-    if not is_section:
-        references = [state.base.kept] if state.base else []
-        if state.draft:
-            references += state.draft.kept
-            calls = state.draft.judge_calls
-        for text in await turn.pages.texts([*filter(None, references)]):
-            kept.append(text or "")
-    return Examination(
-        report,
-        texts,
-        state.sources,
-        filler,
-        state.run.language_code,
-        state.calculations.values(),
-        asked=_texts_of_user(turn),
-        kept=kept,
-        changed_calculations=_changed_calculations(turn),
-        open_pages=open_pages,
-        judge_calls=calls,
-    )
-
-
-def to_examine(draft: Draft, turn: Turn) -> Draft:
-    """Return a draft as it is examined: without the marks of an earlier check, and below its title,
-    which is printed above it."""
-    titled = filter(None, [title_line(turn.state.title), without_marks(draft.text)])
-    return draft.model_copy(update={"text": "\n\n".join(titled)})
-
-
-async def texts_for(report: CitingText, turn: Turn) -> _Texts:
-    """Return the stored texts of the sources that a report cites, then of the others that it could
-    cite."""
-    return await turn.basis.texts(turn.pages, [*report.sources, *turn.state.numbers])
-
-
-def may_judge_ahead(turn: Turn) -> bool:
+def _may_judge_ahead(turn: Turn) -> bool:
     """Whether statements are judged ahead of the check.
 
     A model on the user's own machine would rather finish one answer after the other.
@@ -91,11 +42,10 @@ def may_judge_ahead(turn: Turn) -> bool:
 
 async def judged_ahead(turn: Turn, draft: Draft) -> Draft:
     """Have the statements of a draft judged that are not yet; return it with the verdicts."""
-    if not may_judge_ahead(turn):
+    if not _may_judge_ahead(turn):
         return draft
-    report = to_examine(draft, turn)
     filler = Filler(turn.context, turn.state.run, turn.events, turn.placement)
-    examination = await begin_examination(turn, report, await texts_for(report, turn), filler)
+    examination = await examination_of(turn, draft, without_marks(draft.text), filler)
     await examination.judge_ahead()
     return await with_verdicts(draft, [examination], turn)
 
@@ -132,7 +82,7 @@ class SectionChecks:
         self._turn = turn
         self._events = SilentEvents(turn.emitter, turn.placement)
         self._events.bill = events.bill
-        self._texts: asyncio.Task[_Texts] | None = None
+        self._texts: asyncio.Task[Mapping[str, Sequence[SourceText]]] | None = None
         self._written = ""
         self._checks = list[asyncio.Task[Examination | None]]()
 
@@ -140,7 +90,8 @@ class SectionChecks:
         """Have the section judged that ends a text as the model wrote it; the model writes on."""
         above, self._written = self._written, written
         calls = _CALLS_PER_SECTION * (1 + len(self._checks))
-        if calls <= self._turn.context.limits.max_opinions // 2 and may_judge_ahead(self._turn):
+        most = _SHARE_OF_SECTIONS * self._turn.context.limits.max_opinions
+        if calls <= most and _may_judge_ahead(self._turn):
             self._checks.append(asyncio.create_task(self._check(above, written)))
 
     async def _check(self, above: str, written: str) -> Examination | None:
@@ -153,9 +104,7 @@ class SectionChecks:
         if self._texts is None:
             self._texts = asyncio.create_task(turn.basis.texts(turn.pages))
         filler = Filler(turn.context, turn.state.run, self._events, turn.placement)
-        examination = await begin_examination(
-            turn, section, await self._texts, filler, is_section=True
-        )
+        examination = examination_of_section(turn, section, await self._texts, filler)
         await examination.judge_section(start, _CALLS_PER_SECTION)
         return examination
 
@@ -184,23 +133,3 @@ class SectionChecks:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _texts_of_user(turn: Turn) -> list[str]:
-    """Return what the user has written: messages, and the outline of the report."""
-    texts = Conversation(turn.state.messages).texts_of_user
-    outline = turn.basis.outline(turn.context)
-    if outline:
-        texts = [*texts, outline.text]
-    return texts
-
-
-def _changed_calculations(turn: Turn) -> set[int]:
-    """Return the numbers of the calculations that have changed since the thread's last report."""
-    state = turn.state
-    changed = set[int]()
-    for before in state.base.calculations if state.base else ():
-        now = state.calculations.get(before.key)
-        if now is None or (now.line, now.inputs) != (before.line, before.inputs):
-            changed.add(before.number)
-    return changed
