@@ -323,7 +323,8 @@ class _Wanted(NamedTuple):
             unit = in_words["unit"].strip()
             line = line[: in_words.start()]
         before, sign, behind = line.rpartition("=")
-        if not sign or _UNKNOWN.search(line):
+        is_equation = _UNKNOWN.search(line) is not None and "=" not in before
+        if not sign or is_equation:
             return cls(name, line, unit)
         target = behind.strip(" .?;")
         if not _BEGINS_WITH_NUMBER.match(target):
