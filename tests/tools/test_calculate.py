@@ -105,7 +105,8 @@ async def test_a_chain_of_calculations_goes_to_all_exports_and_follows_a_changed
     assert "31 years [calc 1], or 372 months [calc 2]" in corrected.text
     assert "21 years [calc 1], or 252 months [calc 2]" in final.text
     assert "[calc 1] Years of service: x + 1911 = 1932; x = 21" in final.text
-    assert "Nothing more is calculated" in final.text
+    assert "Nothing more is calculated" in final.text and "a number is missing" not in final.text
+    assert "[calc 5]: not calculated anew, since there is no [calc 9]" in final.text
     assert edited.run.notices == (
         "She began in 1911.",
         "Calculated again: Years of service: 31 years → 21 years; Months of service: 372 months → "
