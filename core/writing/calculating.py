@@ -4,7 +4,7 @@ only if they hand in anything are they asked again, with the results."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage
@@ -14,7 +14,7 @@ from typing_extensions import override
 from ...prompts import fence
 from ...tools.tool import Lines, as_lines, tool_schema
 from ..dialogue.transcripts import Calls
-from ..evidence.checking.calculator import Calculator
+from ..evidence.checking.calculator import Calculator, answer_on
 from ..records import tool_names
 from ..records.research import Calculation
 from .forms import Form
@@ -93,7 +93,8 @@ class Fill(Protocol[Filled]):
     """Has a model fill in a form; None if it fails."""
 
     def __call__(self, *, results: str, is_last: bool) -> Awaitable[Filled | None]:
-        """`results` is fenced text with a line on each calculation so far; empty in the first call.
+        """`results` is fenced text with a line on each calculation so far, and on what could not be
+        calculated; empty in the first call.
         `is_last`: the model is not asked again, whatever it has calculated."""
 
 
@@ -162,20 +163,31 @@ class Calculations:
         Returns the last form; None if there is none.
         """
         form = await fill(results="", is_last=False)
-        shown = dict[str, None]()
+        seen = set[str]()
         while form and form.calculations:
             calculator = await self.calculator()
             lines = await asyncio.to_thread(calculator.calculate, as_lines(form.calculations))
-            is_new = not shown.keys() >= set(lines)
-            if self.is_over or not is_new:
+            if self.is_over or seen.issuperset(lines):
                 break
+            seen.update(lines)
             self._rounds += 1
-            shown |= dict.fromkeys(lines)
-            again = await fill(results=fence("\n".join(shown)), is_last=self.is_over)
+            results = [*self._earlier_than(lines), *lines]
+            again = await fill(results=fence("\n".join(results)), is_last=self.is_over)
             if again is None:
                 break
             form = again
         return form
+
+    def _earlier_than(self, lines: Sequence[str]) -> Iterator[str]:
+        """Yield a line on each calculation of earlier rounds that `lines` do not give again, and on
+        each earlier one that could not be made anew."""
+        for calculation in self.changed.values():
+            answer = answer_on(calculation)
+            if not any(line.startswith(answer) for line in lines):
+                yield answer
+        for key, reason in self.failed.items():
+            if not any(line.startswith(f"[{key}]") and reason in line for line in lines):
+                yield f"[{key}]: not calculated anew, since {reason}"
 
 
 def has_calculations(message: AIMessage) -> bool:

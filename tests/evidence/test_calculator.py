@@ -191,6 +191,8 @@ def test_an_equation_is_changed_like_any_line_and_what_cannot_be_made_anew_is_na
     assert used.changed["calc 2"].value == pytest.approx(0.9)
     used.calculate(["[calc 2] = 1 / 10"])
     assert not used.failed
+    [share] = used.calculate(["[calc 2] = x * 450 € [1] = 90 € = %"])
+    assert share.startswith("[calc 2] Its inverse: x * 450 € = 90 €; x = 20 %;")
     # The earlier result may also stand in an equation.
     assert used.calculate(["[calc 1] = 4 * x"]) == ["[calc 3] [calc 1] = 4 * x; x = 2.5"]
     many = used.calculate([f"{number} + 1" for number in range(100, 122)])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import lxml.html
+import pytest
 from docx import Document
 from kit.models import ScriptedChatModel, call, calls, judged, units_shown
 from kit.planned import Asked, first_sentences, plan, planned_lab, step
@@ -18,6 +19,8 @@ from pypdf import PdfReader
 
 from deep_research.app.exports._page import report_page, report_pdf
 from deep_research.app.exports._word import report_docx
+from deep_research.core.evidence.checking.calculator import Calculator
+from deep_research.core.writing.calculating import Analysis, Calculations
 from deep_research.core.writing.versions import ThreadVersions, document_of
 from deep_research.state import ResearchState
 
@@ -106,7 +109,8 @@ async def test_a_chain_of_calculations_goes_to_all_exports_and_follows_a_changed
     assert "31 years [calc 1], or 372 months [calc 2]" in corrected.text
     assert "21 years [calc 1], or 252 months [calc 2]" in final.text
     assert "[calc 1] Years of service: x + 1911 = 1932; x = 21" in final.text
-    assert "Nothing more is calculated" in final.text
+    assert "Nothing more is calculated" in final.text and "a number is missing" not in final.text
+    assert "[calc 5]: not calculated anew, since there is no [calc 9]" in final.text
     assert edited.run.notices == (
         "She began in 1911.",
         "Calculated again: Years of service: 31 years → 21 years; Months of service: 372 months → "
@@ -226,3 +230,32 @@ async def test_analyses_and_the_writer_have_calculated_what_is_missing(tmp_path:
     assert [asked.settings["tool_choice"] for asked in (second, third)] == ["auto", "none"]
     assert state.report and state.report.text == report
     assert [found.number for found in state.report.calculations] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("ordered", "asked", "values"),
+    [
+        # The last answer is carried out as well, but not answered.
+        (["1 + 1", "[calc 1] + 1", "[calc 2] + 1", "[calc 3] + 1"], 3, [2, 3, 4]),
+        (["1 + 1", "1 + 1", "1 + 2"], 2, [2]),
+        (["1 +", "1 + 2", ""], 3, [3]),
+    ],
+)
+async def test_a_model_is_asked_again_at_most_twice_and_only_with_something_new(
+    ordered: list[str], asked: int, values: list[float]
+) -> None:
+    shown = list[tuple[str, bool]]()
+
+    async def calculator() -> Calculator:
+        return Calculator({}, "")
+
+    async def fill(*, results: str, is_last: bool) -> Analysis:
+        shown.append((results, is_last))
+        line = ordered[len(shown) - 1]
+        return Analysis(statements=[], calculations=[line] if line else [])
+
+    calculations = Calculations(calculator)
+    form = await calculations.ask(fill)
+    assert form and len(shown) == asked
+    assert [is_last for _, is_last in shown] == [False, False, True][:asked]
+    assert [found.value for found in calculations.changed.values()] == values

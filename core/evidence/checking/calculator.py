@@ -324,7 +324,8 @@ class _Wanted(NamedTuple):
             unit = in_words["unit"].strip()
             line = line[: in_words.start()]
         before, sign, behind = line.rpartition("=")
-        if not sign or _UNKNOWN.search(line):
+        is_equation = _UNKNOWN.search(line) is not None and "=" not in before
+        if not sign or is_equation:
             return cls(name, line, unit)
         target = behind.strip(" .?;")
         if not _BEGINS_WITH_NUMBER.match(target):
@@ -448,13 +449,16 @@ def gives(calculation: Calculation, number: Number) -> bool:
 def is_behind(calculation: Calculation, text: str, before: str = "") -> bool:
     """Whether a figure of a text comes from a calculation: it is the result or, unless the text was
     corrected and stated the result `before`, one of the inputs."""
-    numbers = numbers_in(text)
-    if any(gives(calculation, number) for number in numbers):
+    if _states_result(calculation, text):
         return True
-    if any(gives(calculation, number) for number in numbers_in(before)):
+    if _states_result(calculation, before):
         return False
     values = [used.value for used in calculation.inputs]
-    return any(follows(number, values) for number in numbers)
+    return any(follows(number, values) for number in numbers_in(text))
+
+
+def _states_result(calculation: Calculation, text: str) -> bool:
+    return any(gives(calculation, number) for number in numbers_in(text))
 
 
 def _calculated(
