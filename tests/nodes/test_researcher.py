@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import aclosing
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kit.models import Script, call, calls
@@ -25,6 +27,7 @@ from kit.runs import (
 )
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
+from deep_research.app.embed import thread_config
 from deep_research.core.writing.notes import ReportNotes
 from deep_research.tools.results import results_in
 
@@ -130,6 +133,24 @@ async def test_a_finding_beside_the_end_of_the_research_takes_no_further_call(
         packet for packet in await run.replayed() if packet.type == "intermediate_report_delta"
     ]
     assert "".join(packet.content for packet in again) == f"{LIT} [1]"
+
+
+@pytest.mark.fault("R9")
+async def test_a_run_that_is_stopped_while_such_a_finding_is_shown_does_not_pay_for_it_again(
+    tmp_path: Path,
+) -> None:
+    ended = calls(call("generate_report"), text=f"{LIT} [1]")
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[search("Skerry Light"), ended])
+    given: Any = {"messages": [HumanMessage("What is known?")]}
+    way: Any = {"context": run.context, "stream_mode": "custom", "subgraphs": True, "version": "v2"}
+    shown = run.graph.astream(given, thread_config(run.thread), **way)
+    async with aclosing(shown):
+        async for part in shown:
+            if part["data"]["type"] == "intermediate_report_start":
+                break
+    state = await run.ask(None)
+    assert [finding.numbered for finding in in_order(state)] == [f"{LIT} [1]"]
+    assert len(run.calls("researcher")) == 2 and state.report
 
 
 async def test_a_finding_without_the_call_that_ends_the_research_is_kept_and_not_written_again(
