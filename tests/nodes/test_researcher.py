@@ -143,7 +143,7 @@ async def test_a_run_that_is_stopped_while_such_a_finding_is_shown_does_not_pay_
     run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[search("Skerry Light"), ended])
     given: Any = {"messages": [HumanMessage("What is known?")]}
     way: Any = {"context": run.context, "stream_mode": "custom", "subgraphs": True, "version": "v2"}
-    shown = run.graph.astream(given, thread_config(run.thread), **way)
+    shown: Any = run.graph.astream(given, thread_config(run.thread), **way)
     async with aclosing(shown):
         async for part in shown:
             if part["data"]["type"] == "intermediate_report_start":
