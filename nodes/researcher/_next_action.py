@@ -111,10 +111,10 @@ def finding_beside(message: AIMessage, sources: Mapping[int, Source], *, must_ci
     missing in it. `sources`, by number, are those that it can cite; `must_cite`: otherwise it is a
     remark on the way.
     """
-    called = {call["name"] for call in message.tool_calls}
+    called = {call["name"] for call in (*message.tool_calls, *message.invalid_tool_calls)}
     is_last = not called or tool_names.GENERATE_REPORT in called
     has_others = not called <= {tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
-    if message.invalid_tool_calls or has_others or not is_last or not sources:
+    if has_others or not is_last or not sources:
         return ""
     text = clean_prose(message.text.strip(), sources)
     return text if cited_numbers(text, sources) or not must_cite else ""

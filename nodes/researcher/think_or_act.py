@@ -109,11 +109,13 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         actions.append(Action(id=call_id, tool=tool_names.CALCULATE, inputs=tuple(lines)))
     action = choose_action(calls, state, results)
     written = turn.events.finding_in(reply.message)
-    was_cut = bool(written) and Finish.of(reply.message).was_cut_off
+    # If its call was cut off, the text before it is whole.
+    is_text_last = bool(written) and not calls.message.tool_calls
+    was_cut = is_text_last and Finish.of(reply.message).was_cut_off
     # Without anything to search, only the results of calculations are worth another decision.
     is_finished = action.is_finished or was_cut or not (offered or results)
     if is_finished:
-        # Perhaps it was written in a message without a call.
+        # Perhaps it was written in a message without a call that could be read.
         written = written or state.written
     new = list[AnyMessage](reply.withheld)
     new += calls.answered(action.answers)
@@ -222,7 +224,8 @@ async def _ask(
         has_written=bool(state.written),
         may_search=may_search,
     )
-    if state.written:
+    if state.written and state.was_nudged:
+        # Messages without a call are not among the notes.
         notes = [*notes, AIMessage(state.written)]
     request = turn.request(notes, reminder)
     if may_write:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import aclosing
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kit.models import Script, call, calls
@@ -13,6 +15,7 @@ from kit.runs import (
     HandClock,
     Lab,
     answered,
+    broken_call,
     every_call_has_one_result,
     in_order,
     lab,
@@ -23,14 +26,16 @@ from kit.runs import (
     think,
     written,
 )
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
+from deep_research.app.embed import thread_config
 from deep_research.core.writing.notes import ReportNotes
 from deep_research.tools.results import results_in
 
 AGAIN = "names no source by its number"
 TASK = research("Find out when the light was lit.")
 LIT = "The Skerry Light was lit in 1844."
+CUT = broken_call("generate_report", '{"missing": [')
 UNCITED = "Since the forties of that century ships have seen it."
 """A sentence that no source contains."""
 
@@ -132,16 +137,54 @@ async def test_a_finding_beside_the_end_of_the_research_takes_no_further_call(
     assert "".join(packet.content for packet in again) == f"{LIT} [1]"
 
 
-async def test_a_finding_without_the_call_that_ends_the_research_is_kept_and_not_written_again(
+@pytest.mark.fault("R9")
+async def test_a_run_that_is_stopped_while_such_a_finding_is_shown_does_not_pay_for_it_again(
     tmp_path: Path,
 ) -> None:
-    script = [search("Skerry Light"), f"{LIT} [1]", REPORT]
+    ended = calls(call("generate_report"), text=f"{LIT} [1]")
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[search("Skerry Light"), ended])
+    given: Any = {"messages": [HumanMessage("What is known?")]}
+    way: Any = {"context": run.context, "stream_mode": "custom", "subgraphs": True, "version": "v2"}
+    shown: Any = run.graph.astream(given, thread_config(run.thread), **way)
+    async with aclosing(shown):
+        async for part in shown:
+            if part["data"]["type"] == "intermediate_report_start":
+                break
+    state = await run.ask(None)
+    assert [finding.numbered for finding in in_order(state)] == [f"{LIT} [1]"]
+    assert len(run.calls("researcher")) == 2 and state.report
+
+
+@pytest.mark.parametrize(
+    ("alone", "choice"),
+    [
+        (f"{LIT} [1]", "any"),
+        (calls(CUT, text=f"{LIT} [1]", finish_reason="length"), "auto"),
+    ],
+    ids=["no call", "a call that was cut off"],
+)
+async def test_a_finding_without_the_call_that_ends_the_research_is_kept_and_not_written_again(
+    tmp_path: Path, alone: Script, choice: str
+) -> None:
+    script = [search("Skerry Light"), alone, REPORT]
     run, state = await answered(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
     asked = run.calls("researcher")
-    assert len(asked) == 3 and asked[-1].messages[-2].text == f"{LIT} [1]"
-    assert "is kept" in asked[-1].messages[-1].text
-    assert asked[-1].settings["tool_choice"] == "any"
+    shown = [str(message.text) for message in asked[-1].messages]
+    assert len(asked) == 3 and shown.count(f"{LIT} [1]") == 1
+    assert "is kept" in shown[-1] and asked[-1].settings["tool_choice"] == choice
     assert [finding.numbered for finding in in_order(state)] == [f"{LIT} [1]"]
+
+
+async def test_a_finding_that_is_cut_off_at_its_limit_is_partial_and_not_requested_again(
+    tmp_path: Path,
+) -> None:
+    cut = AIMessage(f"{LIT} [1] It is", response_metadata={"finish_reason": "length"})
+    run, state = await answered(
+        tmp_path, orchestrator=[TASK, REPORT], researcher=[search("Skerry Light"), cut]
+    )
+    [finding] = in_order(state)
+    assert len(run.calls("researcher")) == 2 and finding.text.startswith(f"{LIT} [1]")
+    assert (finding.ended, "finding_tokens" in finding.reason) == ("partial", True)
 
 
 async def test_a_text_that_was_no_finding_is_not_kept_and_what_is_calculated_comes_first(
