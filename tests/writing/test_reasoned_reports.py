@@ -509,6 +509,7 @@ async def test_calculations_are_records_in_json_and_in_the_page() -> None:
             "result": "7,560,000",
             "unit": "",
             "is_rounded": True,
+            "found": "",
         }
     ]
     difference, change = second["calculations"]

@@ -627,7 +627,9 @@ async def test_a_unit_is_shown_with_the_sentence_before_it_unless_that_was_shown
 
 async def test_more_units_are_judged_at_once_if_some_need_no_proof(tmp_path: Path) -> None:
     dated = " ".join(f"In {1801 + number} it was lit. [1]" for number in range(10))
-    headings = "\n\n".join(f"## Part {chr(97 + number) * 3}\n\nSo it was." for number in range(10))
+    headings = "\n\n".join(
+        f"#### Part {chr(97 + number) * 3}\n\nSo it was." for number in range(10)
+    )
     profile = ModelProfile(max_input_tokens=100_000, max_output_tokens=1700)
     sizes = list[int]()
     for text in (f"{dated}\n\n{headings}", dated.replace("lit.", "lit at last.") + dated):
