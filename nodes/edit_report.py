@@ -45,7 +45,7 @@ from ..tools.tool import as_lines
 from ._edits import apply_edits, losses
 from ._examining import UnreadPages, context_of_check, examination_of
 from ._further_research import (
-    counted,
+    each_topic_once,
     may_research,
     replaced_topics,
     replacing_tasks,
@@ -252,7 +252,7 @@ class _Editor:
         taken_out = await asyncio.to_thread(excluded.only_they_support, base)
         topics = await asyncio.to_thread(excluded.lost_topics, base, text, excluded)
         self._taken_out = taken_out.statements
-        self._lost_topics = counted(topics)
+        self._lost_topics = each_topic_once(topics)
         self._has_unchecked = bool(left.unchecked)
         self.notices += filter(None, (taken_out.note, left.note))
         return excluded
