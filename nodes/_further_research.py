@@ -74,10 +74,12 @@ async def replaced_topics(
         return []
     if report is not state.base:
         excluded = await asyncio.to_thread(excluded.with_lost_statements, report, draft)
-    return with_counts(await asyncio.to_thread(excluded.lost_topics, report, draft.text, wanted))
+    return each_topic_once(
+        await asyncio.to_thread(excluded.lost_topics, report, draft.text, wanted)
+    )
 
 
-def with_counts(topics: Sequence[str]) -> list[str]:
+def each_topic_once(topics: Sequence[str]) -> list[str]:
     """Return topics, each once, with the number of its statements if it is not the only one."""
     lines = list[str]()
     for topic, count in Counter(topics).items():

@@ -33,7 +33,7 @@ from ..state import ResearchState, StateUpdate
 from ._draft_edits import EditedDraft, edited_draft, left_out_notice, shown_block
 from ._examining import UnreadPages, context_of_check, examination_of
 from ._further_research import (
-    with_counts,
+    each_topic_once,
     may_research,
     replaced_topics,
     replacing_tasks,
@@ -222,7 +222,7 @@ class _Editor:
         taken_out = await asyncio.to_thread(excluded.only_they_support, base)
         topics = await asyncio.to_thread(excluded.lost_topics, base, text, excluded)
         self._taken_out = taken_out.statements
-        self._lost_topics = with_counts(topics)
+        self._lost_topics = each_topic_once(topics)
         self._has_unchecked = bool(left.unchecked)
         self.notices += filter(None, (taken_out.note, left.note))
         return excluded
