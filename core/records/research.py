@@ -149,7 +149,7 @@ class Calculation(Record):
     inputs: tuple[CalculationInput, ...] = ()
     """The numbers in the formula, in order; none for a count."""
     value: float
-    """The exact result; a share as a fraction of 1."""
+    """The exact result; a share as a fraction of 1, a date as its ordinal in the calendar."""
     result: str
     """The result as it is shown, such as `20 %`; of the judge's, as the model wrote it, if it
     did."""

@@ -381,14 +381,11 @@ def _recalled_passages(
     characters: int,
 ) -> list[SourcePassage]:
     """Return passages on a question, then those behind claims, of at most `characters` in all."""
-    behind = _passages_behind(claims, texts)
-    length = sum(len(passage.text) for passage in behind)
+    length = sum(len(passage.text) for passage in _passages_behind(claims, texts))
     passages = _passages_on(question, texts, characters - min(length, characters // 2))
     shown = "\n".join(passage.text for passage in passages)
     characters_left = characters - len(shown)
-    for passage in behind:
-        if passage.text in shown:
-            continue
+    for passage in _passages_behind(claims, texts, shown):
         characters_left -= len(passage.text)
         if characters_left < 0:
             break
@@ -397,22 +394,29 @@ def _recalled_passages(
 
 
 def _passages_behind(
-    claims: Iterable[ClaimCheck], texts: Mapping[str, Sequence[SourceText]]
+    claims: Iterable[ClaimCheck], texts: Mapping[str, Sequence[SourceText]], shown: str = ""
 ) -> list[SourcePassage]:
-    """Return the windows of sources that have the passages behind claims, source by source."""
-    by_source: dict[str, dict[str, None]] = {}
+    """Return the passages of sources that claims rest on, source by source, without those that are
+    in `shown`."""
+    by_text: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for claim in claims:
         for cited in claim.passages:
-            for text in texts.get(cited.source, ()):
-                if text.content_hash != cited.content_hash:
-                    continue
-                words = by_source.setdefault(cited.source, {})
-                for number in text.windows.within(cited.start, cited.end):
-                    window = text.windows.windows[number]
-                    words[text.text[window.start : window.end]] = None
+            spans = by_text.setdefault((cited.source, cited.content_hash), [])
+            spans.append((cited.start, cited.end))
     passages = list[SourcePassage]()
-    for key, of_source in by_source.items():
-        passages += [SourcePassage(key, words) for words in of_source]
+    for (key, content_hash), spans in by_text.items():
+        for text in texts.get(key, ()):
+            if text.content_hash != content_hash:
+                continue
+            numbers = list[int]()
+            for start, end in spans:
+                numbers += text.windows.within(start, end)
+            unseen = list[int]()
+            for number in numbers:
+                window = text.windows.windows[number]
+                if text.text[window.start : window.end] not in shown:
+                    unseen.append(number)
+            passages += [SourcePassage(key, words) for words in text.windows.texts(unseen)]
     return passages
 
 

@@ -234,6 +234,7 @@ def _record_of_date(line: DateLine, periods: Iterable[Premise], name: str) -> Ca
         inputs=tuple(premise.as_input for premise in periods),
         value=day.toordinal(),
         result=line.result,
+        is_rounded=True,
     )
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..citations.citing import Edit, with_edits
 from ..text.numbers import Number, numbers_in, uniform_numbers
-from ..text.words import date_at, dates_in
+from ..text.words import dates_in
 
 _STEP = re.compile(r"\s*(?P<sign>[-+])\s*(?P<period>[^-+]+)")
 _DAYS = {"day": 1, "week": 7}
@@ -86,8 +86,8 @@ def read_date_line(text: str) -> DateLine | None:
     """Return a line of a model as one that derives a date; None if it is anything else."""
     formula, _, result = text.partition("=")
     plain = uniform_numbers(formula).strip(" :")
-    start = date_at(plain, 0) if plain else None
-    if start is None or len(start.iso) != _ISO_DAY:
+    start = next(dates_in(plain), None)
+    if start is None or start.start or len(start.iso) != _ISO_DAY:
         return None
     periods = list[Period]()
     position = start.end
