@@ -159,6 +159,8 @@ class _Writer:
         self._run: Any = None
         """Last run of the current paragraph; None while the paragraph is empty."""
         self._bookmarks = count(1)
+        self._style_ids = dict[str, str | None]()
+        """Ids of the paragraph styles in use, by their names."""
 
     def write(self, element: lxml.html.HtmlElement, target: _Target) -> None:
         """Write the content of an element."""
@@ -278,7 +280,7 @@ class _Writer:
             is_kept = row is not rows[-1] and len(rows) <= _TOGETHER
             for word_cell, cell in zip(word_row.cells, row, strict=False):
                 self._paragraph = word_cell.paragraphs[0]
-                self._paragraph.style = _CELL
+                self._use_style(_CELL)
                 self._paragraph.paragraph_format.keep_with_next = is_kept
                 if cell is row[0]:
                     self._bookmark(row.get("id"))
@@ -297,7 +299,15 @@ class _Writer:
             self._end()
             self._paragraph = target.into.add_paragraph()
         if target.style:
-            self._paragraph.style = target.style
+            self._use_style(target.style)
+
+    def _use_style(self, name: str) -> None:
+        """Set the style of the current paragraph."""
+        # python-docx would search all styles for each paragraph.
+        if name not in self._style_ids:
+            part = self._document.part
+            self._style_ids[name] = part.get_style_id(name, WD_STYLE_TYPE.PARAGRAPH)
+        self._paragraph._p.style = self._style_ids[name]
 
     def _end(self) -> None:
         if self._run is not None:

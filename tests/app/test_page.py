@@ -134,28 +134,38 @@ class Reader:
         self.browser, self.server = browser, server
         self.said: list[str] = []
         """Console messages, page errors, failed requests and requests to other hosts."""
+        self._context: Any = None
 
     @contextmanager
     def page(
         self, width: int = 1500, scheme: str = "light", height: int = 900, script: str = ""
     ) -> Iterator[Any]:
-        """A page in a fresh browser context, opened at the address that the server prints."""
+        """A page without stored data, opened at the address that the server prints."""
         self.said.clear()
-        context = self.browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme=scheme,
-            # What is animated is drawn anew all the time, by the processor.
-            reduced_motion="reduce",
-        )
-        context.set_default_timeout(WAIT)
-        context.add_init_script(script)
+        context = self._opened()
         page = self.tab(context)
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        page.add_init_script(script)
         page.goto(f"{self.server.url}/#token={self.server.token}")
         page.locator(".depths").wait_for()
         assert "token" not in page.url
         yield page
-        context.close()
+        page.evaluate("localStorage.clear()")
+        _, *pages = context.pages
+        for opened in pages:
+            opened.close()
         assert self.said == []
+
+    def _opened(self) -> Any:
+        """The context of all pages: one of its own would cost each page the start of a process,
+        which a page of the server keeps."""
+        if self._context is None:
+            # What is animated is drawn anew all the time, by the processor.
+            self._context = self.browser.new_context(reduced_motion="reduce")
+            self._context.set_default_timeout(WAIT)
+            self._context.new_page().goto(f"{self.server.url}/ok")
+        return self._context
 
     def tab(self, context: Any) -> Any:
         page = context.new_page()

@@ -67,6 +67,14 @@ for number, (arguments, variables) in enumerate(json.loads(sys.argv[1])):
 """
 """A script that runs commands, each in a process of its own, and prints their exit codes. Most of
 the time of a command is that of its imports, and there they are done."""
+COMMANDS = """
+import json, sys
+from deep_research.app.cli import cli
+
+for command in json.loads(sys.argv[1]):
+    assert cli.main(command, standalone_mode=False) == 0
+"""
+"""A script that runs commands in one process, which imports a copy of the product only once."""
 SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 

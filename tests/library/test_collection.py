@@ -158,9 +158,15 @@ async def test_the_demo_cites_at_least_three_documents_and_each_sentence_is_foun
 async def test_reports_over_four_kinds_of_files_quote_what_stands_there(
     shared_data: Path, tmp_path: Path
 ) -> None:
-    corpus = shared_data / "multihop" / "corpus"
-    lines = (shared_data / "multihop" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    for line in lines[:QUESTIONS]:
-        found = quotations(await report_on(json.loads(line)["question"], corpus, tmp_path))
-        assert found, line
+    kept, corpus = shared_data / "multihop", tmp_path / "corpus"
+    lines = (kept / "questions.jsonl").read_text(encoding="utf-8").splitlines()[:QUESTIONS]
+    asked = [json.loads(line) for line in lines]
+    # An eighth of the documents, and what the questions need: to index all takes most of the time.
+    shutil.copytree(kept / "corpus" / "00", corpus / "00")
+    for name in [name for question in asked for name in question["gold_docs"]]:
+        (corpus / name).parent.mkdir(exist_ok=True)
+        shutil.copy(kept / "corpus" / name, corpus / name)
+    for question in asked:
+        found = quotations(await report_on(question["question"], corpus, tmp_path / "data"))
+        assert found, question
         assert [quotation for quotation in found if not stands_in_its_file(quotation)] == []

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
-from kit.commands import COMMAND, SECONDS
+from kit.commands import COMMANDS, SECONDS
 from kit.docs import ROOT
 from kit.engines import Answer, serving
 from kit.forked import run_forked
@@ -187,14 +187,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     paths = os.pathsep.join([str(copy), str(WATCH), str(ROOT / "tests")])
     server = Server(folder, PYTHONPATH=paths, DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true")
     environment = {**os.environ, "PYTHONPATH": paths, "DEEP_RESEARCH_DATA_DIR": str(server.data)}
-
-    def command(*words: str) -> str:
-        return output_of([COMMAND, *words], folder, environment)
-
     thread = str(uuid.uuid4())
     options = ("--docs", "docs", "--model", "extractive", "--thread", thread)
-    command("ask", "When was the Skerry Light lit?", *options, "--out", "written.ris")
-    (folder / "printed.ris").write_text(command("export", thread, "--format", "ris"), "utf-8")
+    ask = ("ask", "When was the Skerry Light lit?", *options, "--out", "written.ris")
+    export = ("export", thread, "--format", "ris")
+    commands = [sys.executable, "-c", COMMANDS, json.dumps([ask, export])]
+    (folder / "printed.ris").write_text(output_of(commands, folder, environment), "utf-8")
     with server:
         yield Served(folder, server, f"/research/runs/{thread}")
 

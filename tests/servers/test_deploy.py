@@ -163,17 +163,20 @@ class Member:
                 start_new_session=True,
             )
         wait_for(self.port, SECONDS)
+        # One for all requests: each would load the certificates of all authorities.
+        self._client = httpx.Client(
+            base_url=f"http://127.0.0.1:{self.port}", timeout=SECONDS, trust_env=False
+        )
 
     def kill(self) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self._client.close()
 
     def ask(self, user: str, method: str, path: str, body: Any = None) -> httpx.Response:
-        headers, url = {"X-Api-Key": TOKENS.get(user, user)}, f"http://127.0.0.1:{self.port}{path}"
-        return httpx.request(
-            method, url, json=body, headers=headers, timeout=SECONDS, trust_env=False
-        )
+        headers = {"X-Api-Key": TOKENS.get(user, user)}
+        return self._client.request(method, path, json=body, headers=headers)
 
     def run(self, user: str, thread: str, **given: Any) -> dict[str, Any]:
         """Create a run and wait until it stands still."""

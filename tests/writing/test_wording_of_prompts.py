@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kit.commands import Desk
+from kit.commands import COMMANDS, Desk
 from kit.forked import run_forked
 from kit.runs import written
 
@@ -42,38 +43,27 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+QUESTIONS = {
+    "orchestrated": "Wie hoch ist der Leuchtturm von Osk, und wer malte den Hafen von Velm? Bitte mit Quellen.",
+    "planned": "Where was the keeper of the Skerry Light born? Cite your sources.",
+}
+WHERE = "import deep_research; print(deep_research.__file__)"
+"""Prints where the package is."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("strategy", "question"),
-    [
-        (
-            "orchestrated",
-            "Wie hoch ist der Leuchtturm von Osk, und wer malte den Hafen von Velm? Bitte mit Quellen.",
-        ),
-        ("planned", "Where was the keeper of the Skerry Light born? Cite your sources."),
-    ],
-)
-def test_rewording_a_prompt_changes_no_behaviour(
-    copy: Path, tmp_path: Path, strategy: str, question: str
-) -> None:
+def test_rewording_a_prompt_changes_no_behaviour(copy: Path, tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     written(desk.docs, FILES)
-    command = (
-        "ask",
-        question,
-        "--docs",
-        str(desk.docs),
-        "--strategy",
-        strategy,
-        "--model",
-        "extractive",
-        "--yes",
-    )
-    report = desk.call(*command, "--thread", "own").out
-    assert "[1]" in report
-    program = "import deep_research; from deep_research.app.cli import cli; print(deep_research.__file__); cli()"
+    reports, commands = list[str](), list[list[str]]()
+    for strategy, question in QUESTIONS.items():
+        options = ["--docs", str(desk.docs), "--strategy", strategy, "--model", "extractive"]
+        command = ["ask", question, *options, "--yes", "--thread"]
+        reports.append(desk.call(*command, f"own {strategy}").out)
+        assert "[1]" in reports[-1]
+        commands.append([*command, f"other {strategy}"])
     ended = run_forked(
-        [sys.executable, "-c", program, *command, "--thread", "other"],
+        [sys.executable, "-c", f"{WHERE}\n{COMMANDS}", json.dumps(commands)],
         env={**desk.environment, "PYTHONPATH": str(copy)},
         cwd=tmp_path,
         stdout=subprocess.PIPE,
@@ -82,4 +72,4 @@ def test_rewording_a_prompt_changes_no_behaviour(
     assert ended.returncode == 0
     where, _, printed = ended.stdout.partition("\n")
     assert where.startswith(str(copy))
-    assert printed == report
+    assert printed == "".join(reports)

@@ -53,7 +53,7 @@ QUESTIONS: list[dict[str, Any]] = [
 UNANSWERABLE = [{"id": "nobody", "question": "Which painter decorated the cathedral of Zamora?"}]
 MODULE = [sys.executable, "-m", "deep_research_evaluation"]
 FORKING = """
-import multiprocessing, os, signal
+import multiprocessing, os, runpy, signal
 from contextlib import suppress
 from multiprocessing import forkserver, util
 
@@ -64,7 +64,8 @@ def fork(_, arguments, passed):
         for descriptor in {*map(int, os.listdir("/proc/self/fd"))} - {0, 1, 2, *passed}:
             with suppress(OSError):
                 os.close(descriptor)
-        exec(arguments[arguments.index("-c") + 1])
+        with suppress(SystemExit):
+            exec(arguments[arguments.index("-c") + 1])
         os._exit(0)
     return process
 
@@ -73,8 +74,7 @@ forkserver.ensure_running()
 util.spawnv_passfds = start
 forks = multiprocessing.get_context("forkserver")
 multiprocessing.get_context = lambda _: forks
-from deep_research_evaluation.__main__ import cli
-cli()
+runpy.run_module("deep_research_evaluation", run_name="__main__", alter_sys=True)
 """
 """A script that runs the command; its processes, which would import the product, are forks of what
 the script was before it had threads."""

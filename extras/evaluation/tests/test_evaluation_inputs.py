@@ -109,7 +109,9 @@ def test_an_error_of_all_questions_and_missing_gold_documents_are_reported_once(
         {"id": key, "question": "Who?", "gold_docs": ["keeper.md", f"gone{key}.md"]} for key in "12"
     ]
     write_lines(exam.folder / "questions.jsonl", lines)
-    said = refused(exam, "--model", "nobody:nothing", "--jobs", "1")
+    ended = exam.run(*exam.arguments("--model", "nobody:nothing", "--jobs", "1"))
+    assert ended.code == 2
+    said = ended.err
     assert (
         "2 gold documents are not in the corpus; the first: gone1.md of question 1. What is cited is not "
         in said
