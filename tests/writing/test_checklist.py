@@ -73,7 +73,7 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
     tmp_path: Path,
 ) -> None:
     run = checklist_lab(tmp_path, graded(*OPEN), graded(*STILL_OPEN))
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert [finding.task for finding in state.findings.values()] == [
         "When was the Skerry Light lit?",
         KEEPER,
@@ -124,7 +124,7 @@ async def test_footnotes_of_additions_are_labelled_anew(
     writer = adding(block=1, text=f"{passage}\n\n{added}".strip())
     writer[""] = [f"{draft}\n\n{note}".strip()]
     run = checklist_lab(tmp_path, graded(*OPEN), graded(*STILL_OPEN), writer=writer, verify="off")
-    state = await run.ask()
+    state = await run.ask_for_report()
     first, second = ("[^a]", "[^b]") if note else ("", "[^a]")
     body = DRAFT.replace("1844.", f"1844.{first}")
     new = ADDED.replace("1932.", f"1932.{second if added else ''}")
@@ -140,7 +140,7 @@ async def test_facts_already_in_the_findings_are_added_without_a_search(tmp_path
     run = checklist_lab(
         tmp_path, found, graded((1, "answered", "")), researcher=researcher, writer=writer
     )
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.text == f"{DRAFT} {ADDED}"
     assert len(state.findings) == 1 and state.run.status == "completed"
     assert [packet["is_researched"] for packet in run.of_type("report_graded")] == [False, False]
@@ -196,7 +196,7 @@ async def test_no_extra_round_starts_if_it_is_disabled_or_cannot_succeed(
     tmp_path: Path, grades: Any, settings: Any, noted: Any
 ) -> None:
     run = checklist_lab(tmp_path, *grades, **settings)
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert len(state.findings) == 1
     assert state.report and state.report.text == DRAFT
     assert state.report.audit and state.report.audit.checked
@@ -252,7 +252,7 @@ async def test_what_the_draft_says_already_is_not_rewritten(tmp_path: Path) -> N
     rewriting = call("edit_report", edits=[{"kind": "replace", "block": 2, "text": ADDED}])
     writer = {"edit_report": [calls(rewriting), calls(rewriting)], "": [DRAFT]}
     run = checklist_lab(tmp_path, graded(*OPEN), graded(*OPEN[1:]), writer=writer)
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.text == DRAFT
     assert "so it is only added to" in run.calls("writer")[-1].text
     assert "A change was left out (replace, block 2: Nothing else is known." in notes(state)
@@ -276,7 +276,7 @@ async def test_what_the_editor_remarks_is_changed_once_before_the_check(tmp_path
     remark = ([3], "Block 1 says this already: delete it.")
     delete = {"kind": "delete", "block": 3}
     run = checklist_lab(tmp_path, remarked(remark, ([9], "No such block.")), writer=editing(delete))
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.text == DRAFT
     grading = [asked for asked in run.calls("verifier") if "grade_report" in asked.tools]
     assert len(grading) == 1 and "Block 3:\nThe light was lit in 1844. [1]" in grading[0].text
@@ -296,7 +296,7 @@ async def test_blocks_that_no_remark_names_are_only_added_to(tmp_path: Path) -> 
     writer = editing(*changes)
     writer["edit_report"].append(calls(call("edit_report", edits=[])))
     run = checklist_lab(tmp_path, remarked(([3], "Said twice."), most_words=90), writer=writer)
-    state = await run.ask()
+    state = await run.ask_for_report()
     body = TWICE.replace("is known.", "is known.\n\nNo keeper is named.")
     assert state.report and state.report.text == body
     assert notes(state).count("A change was left out") == 2
@@ -309,7 +309,7 @@ async def test_a_draft_of_the_wrong_length_is_changed_and_else_the_length_is_not
     edits = [{"kind": "delete", "block": 2, "last": 3}] if is_mended else []
     given = remarked(most_words=6, fewest_words=5)
     run = checklist_lab(tmp_path, given, writer=editing(*edits))
-    state = await run.ask()
+    state = await run.ask_for_report()
     asked = run.calls("writer")[-1].text
     assert "It has 15 words" in asked and "shorten it by 9 words" in asked
     assert ("the request asks for 6" in notes(state)) is not is_mended
@@ -320,7 +320,7 @@ async def test_remarks_wait_for_the_research_on_open_requirements(tmp_path: Path
     given["most_words"] = 16
     edits = [{"kind": "delete", "block": 3}, {"kind": "insert_after", "block": 1, "text": ADDED}]
     run = checklist_lab(tmp_path, given, graded(*STILL_OPEN), writer=editing(*edits))
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.text == DRAFT.replace("[1]\n\n", f"[1]\n\n{ADDED}\n\n")
     _, second = (asked.text for asked in run.calls("verifier") if "grade_report" in asked.tools)
     assert "`remarks`" not in second
