@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -140,6 +141,14 @@ class Call(NamedTuple):
         return "\n".join(message.text for message in self.messages)
 
 
+class Heard(NamedTuple):
+    """What a model was asked and answered."""
+
+    calls: tuple[Call, ...]
+    given: tuple[tuple[Any, Any], ...]
+    """What each reply was found by, and the reply as the script has it."""
+
+
 class ChatOpenAI(BaseChatModel):
     """Has the name by which the caller knows a class that takes each call as it is meant."""
 
@@ -161,6 +170,8 @@ class ScriptedChatModel(ChatOpenAI):
     calls: list[Call] = Field(default_factory=list)
     """The calls received so far, those of bound copies included."""
     _used: dict[str, int] = PrivateAttr(default_factory=dict)
+    _given: list[tuple[str, Script]] = PrivateAttr(default_factory=list)
+    """For each call, the key of its reply and the reply itself, as the script has it."""
 
     @property
     def _llm_type(self) -> str:
@@ -206,6 +217,7 @@ class ScriptedChatModel(ChatOpenAI):
         key = self._key(messages, tools)
         reply: Script | list[Script] = self._scripts()[key]
         if not isinstance(reply, list):
+            self._given.append((key, reply))
             return reply
         replies, used = reply, self._used.get(key, 0)
         if used == len(replies):
@@ -214,7 +226,40 @@ class ScriptedChatModel(ChatOpenAI):
                 f"All {used} replies{part} are used. The prompt was:\n{_prompt_shown(messages)}"
             )
         self._used[key] = used + 1
+        self._given.append((key, replies[used]))
         return replies[used]
+
+    def heard(self) -> Heard:
+        """Return what it was asked and answered so far."""
+        return Heard(tuple(self.calls), tuple(self._given))
+
+    def repeats(self, heard: Heard) -> bool:
+        """Whether a model with this script, of which nothing is used, would have answered the same."""
+        used = Counter[str]()
+        for request, (key, given) in zip(heard.calls, heard.given, strict=True):
+            try:
+                own_key = self._key(list(request.messages), request.tools)
+            except ScriptExhausted:
+                return False
+            if own_key != key:
+                return False
+            reply: Script | list[Script] = self._scripts()[key]
+            if isinstance(reply, list):
+                if used[key] == len(reply):
+                    return False
+                reply = reply[used[key]]
+                used[key] += 1
+            if not is_same(reply, given):
+                return False
+        return True
+
+    def take_over(self, heard: Heard) -> None:
+        """Go on as if it had been asked all that."""
+        self.calls.extend(heard.calls)
+        self._given.extend(heard.given)
+        scripts = self._scripts()
+        keys = [key for key, _ in heard.given if isinstance(scripts[key], list)]
+        self._used.update(Counter(keys))
 
     def _key(self, messages: list[BaseMessage], tools: Sequence[str]) -> str:
         question = next(
@@ -321,6 +366,17 @@ def _prompt_shown(messages: list[BaseMessage]) -> str:
 def _first_lines(text: str) -> str:
     lines = text.splitlines()
     return "\n  ".join(lines[:SHOWN_LINES]) + (" …" if len(lines) > SHOWN_LINES else "")
+
+
+def is_same(reply: Any, other: Any) -> bool:
+    """Whether two replies of scripts say the same: texts and messages by their content, functions
+    by their code if they hold no values."""
+    if reply is other:
+        return True
+    if inspect.isfunction(reply) and inspect.isfunction(other):
+        return reply.__code__ is other.__code__ and not reply.__closure__
+    is_said = not callable(reply) and type(reply) is type(other)
+    return is_said and repr(reply) == repr(other)
 
 
 def _shown(reply: Script) -> str:

@@ -22,7 +22,7 @@ from deep_research.core.settings.context import ROLES
 from deep_research.core.store._serializer import StrictSerializer
 from deep_research.nodes.turn import OPENING
 from deep_research.state import ResearchState
-from kit.models import ScriptedChatModel, call, calls
+from kit.models import Heard, ScriptedChatModel, call, calls, is_same
 from kit.packets import merged
 from kit.runs import QUESTION, Lab, WatchedSaver, write_documents
 
@@ -187,6 +187,24 @@ class FormModel(ScriptedChatModel):
     """Putting many small chunks together would take longer than all else in a run."""
     rules: dict[str, Any]
     asked: list[Any] = []  # noqa: RUF012 - pydantic copies it for each model
+
+    @override
+    def heard(self) -> Heard:
+        return Heard(
+            tuple(self.calls), tuple((asked, self.rules[asked.form]) for asked in self.asked)
+        )
+
+    @override
+    def repeats(self, heard: Heard) -> bool:
+        asked_for = {asked.form for asked, _ in heard.given}
+        whole = {form for form in PARTS if form in self.rules and form not in PARTS[form]}
+        rules = [(self.rules.get(asked.form), rule) for asked, rule in heard.given]
+        return whole <= asked_for and all(is_same(own, rule) for own, rule in rules)
+
+    @override
+    def take_over(self, heard: Heard) -> None:
+        self.calls.extend(heard.calls)
+        self.asked.extend(asked for asked, _ in heard.given)
 
     @override
     def _take(

@@ -7,10 +7,10 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
 from langchain_core.language_models import ModelProfile
@@ -48,7 +48,15 @@ from deep_research.tools._web_search import WebSearch, WebSearchArguments
 from deep_research.tools.engine import Found, SearchEngine
 from deep_research.tools.tool import Meter, Outcome, ToolContext
 from deep_research.tools.use import TimeLimit, keep, use_tool
-from kit.models import Call, ScriptedChatModel, ScriptExhausted, call, calls, figure_judge
+from kit.models import (
+    Call,
+    Heard,
+    ScriptedChatModel,
+    ScriptExhausted,
+    call,
+    calls,
+    figure_judge,
+)
 from kit.packets import READER, Books, faults_before_stop
 from kit.web import Web
 
@@ -81,6 +89,9 @@ class HandClock:
     def __init__(self) -> None:
         self._time = 0.0
         self._sleepers: list[tuple[float, Callable[[], object]]] = []
+
+    def __repr__(self) -> str:
+        return f"HandClock at {self._time}"
 
     @property
     def time(self) -> float:
@@ -291,6 +302,34 @@ class Lab(Thread):
             assert not self.books or not (fault := self.books.fault(heard, state)), fault
         return state
 
+    async def ask_once(self, question: str = QUESTION, before: str = "") -> ResearchState:
+        """Ask the first question, which is done once for all tests with these settings whose models
+        answer it alike; returns the state afterwards.
+
+        For tests of what comes after it: the thread, the packets and the calls are the same as after
+        `ask`, but nothing is logged, sent or stored elsewhere.
+        """
+        settings = sorted(self.settings.items())
+        name = f"{type(self).__name__} {question} {before} {self.folder} {settings}"
+        # A model may play several roles.
+        models = list({id(model): model for model in self.models.values()}.values())
+        for begun in _begun.setdefault(name, []):
+            if all(model.repeats(heard) for model, heard in zip(models, begun.heard, strict=True)):
+                self.take_over(begun.thread)
+                for model, heard in zip(models, begun.heard, strict=True):
+                    model.take_over(heard)
+                return await self.state()
+        state = await self.ask(question, before=before)
+        thread = replace(self, graph=build_graph(checkpointer=WatchedSaver()))
+        thread.take_over(self)
+        _begun[name].append(_Begun(thread, [model.heard() for model in models]))
+        return state
+
+    async def ask_for_report(self) -> ResearchState:
+        """Ask the first question, with the research for it done once as by `ask_once`."""
+        await self.ask_once(before="write_report")
+        return await self.ask(None)
+
     def take_over(self, other: Lab) -> None:
         """Go on where the thread of another lab stands, which stays as it is."""
         saver, kept = self.graph.checkpointer, other.graph.checkpointer
@@ -333,6 +372,18 @@ class Lab(Thread):
 
     def all_used(self) -> bool:
         return not any(model.unused() for model in self.models.values())
+
+
+class _Begun(NamedTuple):
+    """A thread after its first question."""
+
+    thread: Lab
+    heard: list[Heard]
+    """By its models, those of several roles once."""
+
+
+_begun: dict[str, list[_Begun]] = {}
+"""By the settings and the node before which they stand."""
 
 
 def lab(

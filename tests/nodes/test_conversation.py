@@ -58,7 +58,7 @@ async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(
         },
         writer=["Lit. [1]", "Born in Tralee [2]. Lit in 1844 [1].", "Born in Tralee. [2]"],
     )
-    first = await run.ask()
+    first = await run.ask_once()
     spent = dict(first.spending)
     state = await run.ask("Who kept it?")
     assert "Lit in 1844. [1]" in run.calls("orchestrator")[2].text
@@ -131,7 +131,7 @@ async def test_a_follow_up_is_answered_from_what_was_read(tmp_path: Path) -> Non
         "writer": ["The Skerry Light was lit in 1844. [1]", TALL, TALL],
     }
     run = lab(tmp_path, **scripts)
-    first = await run.ask()
+    first = await run.ask_once()
     assert first.report
     run.packets.clear()
     state = await run.ask(FOLLOW_UP)
@@ -164,7 +164,7 @@ async def test_a_follow_up_whose_earlier_passages_are_refused_is_researched(tmp_
         researcher={"When was": [*simple_research(), *simple_research(TALL)]},
         writer=["The Skerry Light was lit in 1844. [1]", TALL],
     )
-    assert (await run.ask()).report
+    assert (await run.ask_once()).report
     state = await run.ask(FOLLOW_UP)
     refused, repeated = run.calls("clarifier")[1:]
     assert "38 metres tall" in refused.text and "38 metres tall" not in repeated.text
@@ -181,7 +181,7 @@ async def test_without_a_clarifier_a_follow_up_is_researched(tmp_path: Path) -> 
         researcher={"When was": [*simple_research(), *simple_research(TALL)]},
         writer=["The Skerry Light was lit in 1844. [1]", TALL],
     )
-    assert (await run.ask()).report
+    assert (await run.ask_once()).report
     assert (await run.ask(FOLLOW_UP)).report
     assert run.calls("clarifier") == []
     assert len(run.calls("orchestrator")) == 4

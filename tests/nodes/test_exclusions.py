@@ -12,7 +12,6 @@ from kit.planned import plan, planned_lab, step
 from kit.runs import (
     CLEAR,
     PLAN,
-    QUESTION,
     REPORT,
     Lab,
     lab,
@@ -87,7 +86,7 @@ async def test_an_excluded_source_is_in_no_later_request_and_cannot_be_cited(
     tmp_path: Path,
 ) -> None:
     run = two_questions(tmp_path, "Ada Moran was born in Tralee [2]. The light is old [1].")
-    state = await run.ask(QUESTION)
+    state = await run.ask_once()
     assert state.report and HEIGHT in state.report.text
     await exclude(run, "lighthouse.md")
     counts = counted(run)
@@ -101,7 +100,7 @@ async def test_an_excluded_source_is_in_no_later_request_and_cannot_be_cited(
 
 async def test_an_included_source_is_shown_again(tmp_path: Path) -> None:
     run = two_questions(tmp_path, f"It is {HEIGHT} metres tall [1].")
-    await run.ask(QUESTION)
+    await run.ask_once()
     await exclude(run, "lighthouse.md")
     await exclude(run)
     counts = counted(run)
@@ -116,7 +115,7 @@ async def test_a_step_of_a_plan_gets_no_learning_of_an_excluded_source(tmp_path:
         "report": lambda asked: "Ada Moran kept it [1] [2].",
     }
     run = planned_lab(tmp_path, rules, clarify="off")
-    state = await run.ask(QUESTION)
+    state = await run.ask_once()
     assert any("1844" in learning.text for learning in state.learnings.values())
     await exclude(run, "lighthouse.md")
     before = len(run.model.calls)
@@ -133,7 +132,7 @@ async def test_what_was_read_on_a_domain_that_a_follow_up_denies_is_not_used(
     tmp_path: Path, is_denied: bool
 ) -> None:
     run = two_questions(tmp_path, "Ada Moran was born in Tralee [2].")
-    state = await run.ask(QUESTION)
+    state = await run.ask_once()
     light = state.sources[key_of(state, "lighthouse.md")]
     on_web = light.model_copy(
         update={"kind": "web", "location": "https://old.example.org/light", "read_at": "9999"}
@@ -171,7 +170,7 @@ async def test_a_user_who_does_not_want_a_source_gets_a_version_without_it(
         researcher=[BOTH, REPORT, FINDING],
         writer={"": [LIT_AND_TALL], "edit_report": [edited(*EDITS)]},
     )
-    await run.ask()
+    await run.ask_once()
     counts = counted(run)
     state = await run.ask("Please don't use the first source, it is out of date.")
     assert state.report and state.report.text == (
@@ -190,7 +189,7 @@ async def test_a_user_who_does_not_want_a_source_gets_a_version_without_it(
 async def test_an_unknown_source_is_asked_for(tmp_path: Path) -> None:
     unknown = calls(call("exclude_sources", sources=["rumours.example"]))
     run = lab(tmp_path, clarifier=[CLEAR, unknown], researcher=[BOTH, REPORT, FINDING])
-    await run.ask()
+    await run.ask_once()
     state = await run.ask("Nothing from rumours.example.")
     assert state.run.status == "waiting" and not state.excluded
     assert (
@@ -206,7 +205,7 @@ async def test_a_planned_report_is_edited_without_an_excluded_source(tmp_path: P
         "edit_report": lambda asked: {"edits": [], "done": "Nothing to mend."},
     }
     run = planned_lab(tmp_path, rules, clarify="off")
-    await run.ask(QUESTION)
+    await run.ask_once()
     await exclude(run, "lighthouse.md")
     before = len(run.model.calls)
     words = {"messages": [HumanMessage("Do without source 1.")], "edit": True}
@@ -218,7 +217,7 @@ async def test_a_planned_report_is_edited_without_an_excluded_source(tmp_path: P
 
 async def test_a_report_without_any_source_left_says_so(tmp_path: Path) -> None:
     run = lab(tmp_path, models="extractive", clarify="off", writer=[], verifier=None)
-    await run.ask()
+    await run.ask_once()
     state = await run.state()
     excluded = dict.fromkeys(state.sources, EXCLUDED)
     await run.graph.aupdate_state(
@@ -264,7 +263,7 @@ async def test_another_source_is_found_for_what_an_excluded_one_alone_supported(
 ) -> None:
     exclude = calls(call("exclude_sources", sources=["1"], replace=True))
     run = replacing_lab(tmp_path, clarifier=[CLEAR, exclude])
-    await run.ask()
+    await run.ask_once()
     add_chart(run)
     counts = counted(run)
     state = await run.ask("Find something better than the first source.")
@@ -287,7 +286,7 @@ async def test_what_an_earlier_version_has_lost_can_be_replaced_afterwards(tmp_p
         "edit_report": forms,
     }
     run = replacing_lab(tmp_path, clarify="off", clarifier=[], writer=writer)
-    await run.ask()
+    await run.ask_once()
     await exclude(run, "lighthouse.md")
     state = await run.ask({"messages": [HumanMessage("Do without it.")], "edit": True})
     assert state.report and state.report.text == f"## Size\n\n{KEPT}" and not state.own_findings
@@ -312,7 +311,7 @@ async def test_steps_find_other_sources_for_what_was_lost(tmp_path: Path) -> Non
         "edit_report": lambda asked: {"edits": [], "done": "Nothing was found."},
     }
     run = planned_lab(tmp_path, rules, clarify="off")
-    state = await run.ask(QUESTION)
+    state = await run.ask_once()
     wanted = EXCLUDED.model_copy(update={"needs_replacement": True})
     await run.graph.aupdate_state(
         thread_config(run.thread),

@@ -89,14 +89,29 @@ class Module(NamedTuple):
         return _parsed(self.text)
 
     @property
+    def statements(self) -> list[ast.AST]:
+        """Every statement, those within others included."""
+        return _statements(self.text)
+
+    @property
     def nodes(self) -> list[ast.AST]:
-        """Every node of its syntax tree."""
+        """Every node of its syntax tree: nine times as many."""
         return _walked(self.text)
 
 
 @cache
 def _parsed(text: str) -> ast.Module:
     return ast.parse(text)
+
+
+@cache
+def _statements(text: str) -> list[ast.AST]:
+    """Return the statements, and the clauses that hold further ones."""
+    statements: list[ast.AST] = [*_parsed(text).body]
+    for statement in statements:
+        for name in ("body", "handlers", "cases", "orelse", "finalbody"):
+            statements += getattr(statement, name, ())
+    return statements
 
 
 @cache
@@ -135,7 +150,9 @@ def imports(module: Module) -> list[str]:
 
 def _imports(module: Module) -> Iterator[str]:
     package = [PACKAGE, *module.name.split(".")[:-1]]
-    for node in module.nodes:
+    # Few files import by a call.
+    nodes = module.nodes if "import_module" in module.text else module.statements
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -165,7 +182,7 @@ def upward_imports(module: Module) -> list[str]:
 
 def absolute_imports(module: Module) -> list[str]:
     """Imports of this package by its name, which an editor resolves in an installed checkout only."""
-    own = [node for node in module.nodes if PACKAGE in _imported_packages(node)]
+    own = [node for node in module.statements if PACKAGE in _imported_packages(node)]
     return [f"{module.name}: {ast.unparse(node)}" for node in own]
 
 
@@ -326,6 +343,8 @@ def _may_import(module: Module, target: str) -> bool:
 
 def misplaced_graphs(module: Module) -> list[str]:
     """Uses of `StateGraph` outside `graph/`."""
+    if "StateGraph" not in module.text:
+        return []
     names = {getattr(node, "id", getattr(node, "attr", "")) for node in module.nodes}
     names |= {target.split(".")[-1] for target in imports(module)}
     return (
@@ -349,7 +368,8 @@ def misplaced_clients(module: Module) -> list[str]:
 
 def misplaced_prints(module: Module) -> list[str]:
     """Calls of `print` outside `app/`."""
-    calls = [node.func for node in module.nodes if isinstance(node, ast.Call)]
+    nodes = module.nodes if "print(" in module.text else []
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
     prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
     return [f"{module.name}:{call.lineno} prints" for call in prints if module.folder != "app"]
 

@@ -301,7 +301,7 @@ def test_every_package_that_is_imported_is_declared_where_it_is_needed() -> None
         ]
         for known, nodes in (
             (declared(*extras), module.tree.body),
-            (declared(*OPTIONAL), module.nodes),
+            (declared(*OPTIONAL), module.statements),
         ):
             missing |= {
                 name: where for name, where in imported(module, nodes).items() if name not in known

@@ -368,7 +368,7 @@ def exact(value: str) -> str:
         (lambda rows: b"Subject: x\nContent-Type: text/html\n\n" + as_page(rows), "a.eml", 4),
     ],
 )
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(rows=ROWS)
 def test_the_numbers_of_a_document_are_those_that_its_program_wrote(
     write: Callable[[Rows], bytes], name: str, times: int, rows: Rows

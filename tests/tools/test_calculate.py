@@ -118,7 +118,7 @@ async def test_a_chain_of_calculations_goes_to_all_exports_and_follows_a_changed
         "Calculation 5 could not be made anew: there is no [calc 9].",
     )
     await run.ask("For how long did she keep the light?")
-    new = "x + 1911 = 1932; x = 21; 1911 (your request), 1932 [1]"
+    new = "x + 1911 = 1932; x = 21 years; 1911 (your request), 1932 [1]"
     found = "(calculated anew for the user; the findings still have 31 years)"
     assert f"{new} {found}" in run.calls("writer")[-1].text
     first, second = edited.versions.values()

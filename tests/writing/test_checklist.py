@@ -73,7 +73,7 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
     tmp_path: Path,
 ) -> None:
     run = checklist_lab(tmp_path, graded(*OPEN), graded(*STILL_OPEN, edits=adding()))
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert [finding.task for finding in state.findings.values()] == [
         "When was the Skerry Light lit?",
         KEEPER,
@@ -125,7 +125,7 @@ async def test_footnotes_of_additions_are_labelled_anew(
     written = f"{draft}\n\n{note}".strip()
     given = graded(*STILL_OPEN, edits=adding(f"{passage}\n\n{added}".strip()))
     run = checklist_lab(tmp_path, graded(*OPEN), given, writer=[written], verify="off")
-    state = await run.ask()
+    state = await run.ask_for_report()
     first, second = ("[^a]", "[^b]") if note else ("", "[^a]")
     body = DRAFT.replace("1844.", f"1844.{first}")
     new = ADDED.replace("1932.", f"1932.{second if added else ''}")
@@ -138,7 +138,7 @@ async def test_facts_already_in_the_findings_are_added_with_the_grades(tmp_path:
     given = graded((2, "answered", ""), edits=adding(block=2, is_continued=True))
     researcher = [search("Skerry Light", "Ada Moran"), REPORT, f"It was lit in 1844. [1] {ADDED}"]
     run = checklist_lab(tmp_path, given, researcher=researcher)
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.text == f"{DRAFT} {ADDED}"
     assert len(state.findings) == 1 and state.run.status == "completed"
     assert [packet["is_researched"] for packet in run.of_type("report_graded")] == [False]
@@ -196,7 +196,7 @@ async def test_no_extra_round_starts_if_it_is_disabled_or_cannot_succeed(
     tmp_path: Path, grades: Any, settings: Any, noted: Any
 ) -> None:
     run = checklist_lab(tmp_path, *grades, **settings)
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert len(state.findings) == 1
     assert state.report and state.report.text == DRAFT
     assert state.report.audit and state.report.audit.checked
@@ -221,7 +221,7 @@ async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Pa
 
 async def test_an_edited_checklist_is_the_one_that_counts(tmp_path: Path) -> None:
     run = checklist_lab(tmp_path, graded((1, "answered", "")), review_plan=True)
-    await run.ask()
+    await run.ask_for_report()
     state = await run.ask(f"{STEPS}\n\n## Checklist\n\n- {CHECKLIST[0]}")
     assert state.plan and state.plan.requirements == CHECKLIST[:1]
     assert state.title == TITLE
@@ -260,7 +260,7 @@ async def test_the_draft_is_edited_and_graded_in_one_call_before_the_check(tmp_p
     words = {"kind": "replace_words", "block": 2, "words": "Nothing else", "text": "No more"}
     given = graded(*ALL_ANSWERED, edits=[REPEATED, beyond, words], most_words=12)
     run = checklist_lab(tmp_path, given, writer=[f"# The old light\n\n{TWICE}"])
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.text == DRAFT.replace("Nothing else", "No more")
     [shown] = gradings(run)
     assert '{"block": 3, "kind": "paragraph", "words": 6, "text": "The light was lit' in shown
@@ -278,7 +278,7 @@ async def test_edits_most_of_which_cannot_be_made_are_returned_once_and_then_nam
     first = graded(*ALL_ANSWERED, edits=[uncited, beyond, REPEATED])
     second = graded(*ALL_ANSWERED, edits=[beyond], title="Lit in 1844")
     run = checklist_lab(tmp_path, first, second, writer=[f"# The old light\n\n{TWICE}"])
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.draft and state.draft.title == "Lit in 1844"
     assert state.report and state.report.text == DRAFT
     _, shown = gradings(run)
@@ -292,7 +292,7 @@ async def test_grades_count_also_if_an_edit_beside_them_is_none(tmp_path: Path) 
     given = graded(*OPEN[:2], (3, "not answered", ""), edits=[*useless, REPEATED])
     given["grades"][1]["task"] = ""
     run = checklist_lab(tmp_path, given, writer=[TWICE])
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.text == DRAFT
     verdicts = [grade.verdict for grade in state.report.grades]
     assert verdicts == ["answered", "not answered", "not answered"]
@@ -306,7 +306,7 @@ async def test_a_draft_that_is_too_long_is_returned_once_and_else_its_length_is_
     first = graded(*ALL_ANSWERED, most_words=6, fewest_words=5, edits=[REPEATED])
     edits = [{"kind": "delete", "block": 2}] if is_mended else []
     run = checklist_lab(tmp_path, first, graded(*ALL_ANSWERED, edits=edits), writer=[TWICE])
-    state = await run.ask()
+    state = await run.ask_for_report()
     _, shown = gradings(run)
     assert "It has 9 words" in shown and "asks for 6 words: take out 3," in shown
     assert ("the request asks for 6" in notes(state)) is not is_mended
@@ -316,7 +316,7 @@ async def test_what_research_adds_is_kept_within_the_length(tmp_path: Path) -> N
     first = graded(*OPEN, edits=[REPEATED], most_words=16)
     second = graded(*STILL_OPEN, edits=adding())
     run = checklist_lab(tmp_path, first, second, writer=[TWICE])
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.text == DRAFT.replace("[1]\n\n", f"[1]\n\n{ADDED}\n\n")
     shown = gradings(run)[-1]
     assert "there is room for 7; what you add beyond that has to go elsewhere" in shown

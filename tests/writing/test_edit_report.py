@@ -87,7 +87,7 @@ def notes(state: ResearchState) -> str:
 
 async def test_blocks_that_no_edit_names_stay_as_they_are(tmp_path: Path) -> None:
     run = edit_lab(tmp_path, edits())
-    first = await run.ask()
+    first = await run.ask_once()
     before = text_of(first)
     # The check has marked a statement and left the others.
     assert "45 metres tall. [1] *(" in before
@@ -118,7 +118,7 @@ async def test_blocks_that_no_edit_names_stay_as_they_are(tmp_path: Path) -> Non
 
 async def test_the_planned_strategy_edits_as_well(tmp_path: Path) -> None:
     run = planned_edit_lab(tmp_path, lambda _: {"edits": EDITS, "done": DONE})
-    before = text_of(await run.ask())
+    before = text_of(await run.ask_once())
     asked = len(run.model.asked)
     state = await run.ask(asking())
     assert text_of(state).startswith(before.partition("\n\n| Light")[0])
@@ -131,7 +131,7 @@ async def test_facts_that_no_source_has_are_researched_once_and_come_back_to_the
 ) -> None:
     cell = {"kind": "set_cell", "block": 3, "row": 1, "column": 1, "text": "Moran's light [2]"}
     run = edit_lab(tmp_path, edits(tasks=[KEEPER]), edits(cell))
-    await run.ask()
+    await run.ask_once()
     state = await run.ask(asking())
     assert "| Moran's light [2] | 1844 [1] |" in text_of(state)
     assert [finding.task for finding in state.own_findings] == [KEEPER]
@@ -146,7 +146,7 @@ async def test_facts_that_no_source_has_are_researched_once_and_come_back_to_the
 async def test_steps_research_what_an_edit_lacks(tmp_path: Path) -> None:
     first, then = {"edits": [], "tasks": [KEEPER]}, {"edits": EDITS[:1], "done": DONE}
     run = planned_edit_lab(tmp_path, at_first(1, lambda _: first, lambda _: then))
-    await run.ask()
+    await run.ask_once()
     state = await run.ask(asking())
     assert [(step.task, step.status) for step in state.steps] == [(KEEPER, "completed")]
     assert "Outlook" not in text_of(state)
@@ -161,7 +161,7 @@ async def test_a_follow_up_that_changes_the_report_is_routed_to_the_edit(
     change = call("edit_report", instruction="Drop it.", missing=missing)
     clarifier = [CLEAR, calls(change)]
     run = edit_lab(tmp_path, edits(EDITS[0]), clarifier=clarifier)
-    await run.ask()
+    await run.ask_once()
     state = await run.ask("Drop the outlook.")
     assert "Outlook" not in text_of(state) and "45 metres tall" in text_of(state)
     assert len(state.own_findings) == is_missing
@@ -174,7 +174,7 @@ async def test_a_follow_up_that_changes_the_report_is_routed_to_the_edit(
 
 async def test_a_refused_edit_does_not_make_an_edit_of_the_next_message(tmp_path: Path) -> None:
     run = lab(tmp_path, models="extractive")
-    await run.ask()
+    await run.ask_once()
     with pytest.raises(ReportNotEditable):
         await run.ask(asking())
     state = await run.ask("Who kept it?")
@@ -190,7 +190,7 @@ async def test_a_plain_message_is_a_new_question_if_nothing_is_clarified(tmp_pat
         orchestrator=[research("When was it lit?"), REPORT, REPORT],
         writer={"": [DRAFT, "Nothing. [1]"], "edit_report": [edits()]},
     )
-    await run.ask()
+    await run.ask_once()
     state = await run.ask("Drop the outlook.")
     assert state.run.entry == "follow_up" and text_of(state) == "Nothing. [1]"
     # Without sections, it is an answer about the report, which stays the one to edit.
@@ -207,7 +207,7 @@ async def test_a_refused_edit_is_returned_once_with_the_reason_and_then_left_out
     lost = {"kind": "delete", "block": 40}
     forms = (edits(broken, bare, lost, EDITS[0]), edits(broken, mended, EDITS[0], done=""))
     run = edit_lab(tmp_path, *forms)
-    await run.ask()
+    await run.ask_once()
     state = await run.ask(asking())
     assert "\n\nThe Skerry Light was first lit in 1844. [1]\n\n| Light" in text_of(state)
     assert "Outlook" not in text_of(state)
@@ -248,7 +248,7 @@ async def test_a_long_report_is_rewritten_part_by_part(tmp_path: Path) -> None:
         limits={"form_tokens": 1_100},
         verify="off",
     )
-    await run.ask()
+    await run.ask_once()
     state = await run.ask(asking("Make it as short as possible."))
     assert text_of(state) == "\n\n".join(
         f"## Part {number}\n\nIt is a light. [1]" for number in range(6)
@@ -264,7 +264,7 @@ async def test_a_report_can_change_its_title_and_its_language(tmp_path: Path) ->
         language="German",
     )
     run = edit_lab(tmp_path, form)
-    await run.ask()
+    await run.ask_once()
     state = await run.ask(asking("Translate it into German."))
     assert text_of(state) == german and state.run.language_code == "de"
     assert state.title == "Das Feuer von Skerry"
@@ -279,7 +279,7 @@ async def test_short_answers_leave_the_report_alone_from_which_edits_start(tmp_p
         clarifier=[CLEAR, calls(call("answer_from_read"))],
         writer={"": [DRAFT, answer], "edit_report": [edits(), edits(AGAIN)]},
     )
-    before = text_of(await run.ask())
+    before = text_of(await run.ask_once())
     state = await run.ask("When was the Skerry Light lit?")
     assert text_of(state) == answer and state.base and state.base.text == before
     state = await run.ask(asking())
@@ -295,10 +295,10 @@ async def test_there_has_to_be_a_report_and_a_model_that_can_edit(tmp_path: Path
     with pytest.raises(ReportNotEditable, match="no finished report to edit"):
         await run.ask(asking())
     # The next message is a question, and the first of the thread.
-    state = await run.ask()
+    state = await run.ask_once()
     assert state.run.entry == "question" and state.report and len(state.messages) == 2
     other = edit_lab(tmp_path)
-    await other.ask()
+    await other.ask_once()
     other.settings["models"] = "extractive"
     with pytest.raises(ReportNotEditable, match="edited by a language model"):
         await other.ask(asking())
@@ -323,7 +323,7 @@ async def test_a_figure_of_the_users_stands_and_the_source_is_named_beside_it(
     verifier = ScriptedChatModel(replies={"": judge}, profile=profile)
     form = edits({"kind": "insert_after", "block": 2, "text": text})
     run = edit_lab(tmp_path, form, verifier=verifier)
-    await run.ask()
+    await run.ask_once()
     state = await run.ask(
         asking(f"{quoted}: put that beside the lighthouse that is 38 metres tall.")
     )
@@ -338,7 +338,7 @@ async def test_a_figure_of_the_users_stands_and_the_source_is_named_beside_it(
 async def test_a_stopped_edit_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> None:
     forms = (edits(tasks=[KEEPER]), RateLimited("busy"), edits(EDITS[0]))
     run = edit_lab(tmp_path, *forms)
-    await run.ask()
+    await run.ask_once()
     with pytest.raises(RateLimited):
         await run.ask(asking())
     calls_before = [len(run.calls(role)) for role in ("clarifier", "researcher", "verifier")]
@@ -350,7 +350,7 @@ async def test_a_stopped_edit_goes_on_and_pays_for_nothing_twice(tmp_path: Path)
 
 async def test_a_message_to_a_stopped_edit_is_part_of_it(tmp_path: Path) -> None:
     run = edit_lab(tmp_path, RateLimited("busy"), edits(EDITS[0]))
-    await run.ask()
+    await run.ask_once()
     with pytest.raises(RateLimited):
         await run.ask(asking())
     state = await run.ask("Leave the table alone.")
@@ -361,7 +361,7 @@ async def test_a_message_to_a_stopped_edit_is_part_of_it(tmp_path: Path) -> None
 
 async def test_the_new_version_is_one_message_for_chat_clients(tmp_path: Path) -> None:
     run = edit_lab(tmp_path, edits())
-    await run.ask()
+    await run.ask_once()
     ids = set[str]()
     config = thread_config(run.thread)
     stream: Any = run.graph.astream(asking(), config, context=run.context, stream_mode="messages")
@@ -400,7 +400,7 @@ async def test_a_small_answer_of_a_new_thread_can_be_edited_too(tmp_path: Path) 
             "edit_report": [edits({"kind": "replace", "block": 1, "text": "Lit in 1844. [1]"})],
         },
     )
-    await run.ask()
+    await run.ask_once()
     state = await run.ask(asking("Shorter."))
     assert text_of(state) == "Lit in 1844. [1]" and not state.run.is_quick
     assert state.report and state.report.audit and state.report.audit.was_judged
@@ -412,7 +412,7 @@ async def test_the_planned_strategy_routes_a_change_to_the_edit_after_research(
     change = calls(call("edit_report", instruction="Name the keeper.", missing=[KEEPER]))
     rules = {"generate_plan": at_first(1, lambda _: {}, lambda _: change)}
     run = planned_edit_lab(tmp_path, lambda _: {"edits": EDITS, "done": DONE}, rules=rules)
-    await run.ask()
+    await run.ask_once()
     asked = len(run.model.asked)
     state = await run.ask("Name the keeper in the table.")
     assert "| Light | Keeper |" in text_of(state) and "Outlook" not in text_of(state)
@@ -424,7 +424,7 @@ async def test_the_planned_strategy_routes_a_change_to_the_edit_after_research(
 
 async def test_a_model_that_fills_in_no_form_leaves_the_report_as_it_is(tmp_path: Path) -> None:
     run = edit_lab(tmp_path, "I have changed it.", "It is done.", clarifier=[CLEAR, CLEAR])
-    before = text_of(await run.ask())
+    before = text_of(await run.ask_once())
     state = await run.ask(asking())
     assert text_of(state) == before and state.title == TITLE
     said = "The report was not changed. The writer's model did not fill in 'edit_report'"
@@ -443,7 +443,7 @@ async def test_what_the_report_leaves_open_stays_open_until_an_edit_answers_it(
         orchestrator=[research("When was it lit?"), calls(call("generate_report", missing=[gap]))],
         researcher=[search("Skerry Light"), REPORT, "Lit in 1844, 38 metres tall. [1]"],
     )
-    assert gap in notes(await run.ask())
+    assert gap in notes(await run.ask_once())
     state = await run.ask(asking("Begin with a summary."))
     assert gap in notes(state) and state.run.status == "completed_with_gaps"
     prompt = run.calls("writer")[-1].text
@@ -492,7 +492,7 @@ async def test_all_kinds_of_edits_in_one_form(tmp_path: Path, strategy: str) -> 
         form = {"edits": ALL_KINDS, "done": DONE}
         rules = {"report": lambda _: draft}
         run = planned_edit_lab(tmp_path, lambda _: form, rules=rules, verify="off")
-    assert text_of(await run.ask()) == draft
+    assert text_of(await run.ask_once()) == draft
     state = await run.ask(asking())
     assert text_of(state) == OF_ALL_KINDS
     assert "left out" not in notes(state)
@@ -509,7 +509,7 @@ async def test_later_questions_show_models_only_the_latest_version_of_a_report(
         clarifier=[CLEAR, CLEAR],
         writer={"": [DRAFT, "It was lit in 1844. [1]"], "edit_report": [edits(EDITS[0])]},
     )
-    await run.ask()
+    await run.ask_once()
     await run.ask(asking("Drop the outlook."))
     await run.ask("And the keepers?")
     prompt = run.calls("clarifier")[-1].text
@@ -522,7 +522,7 @@ async def test_wishes_whose_versions_were_undone_are_not_shown_to_the_editor(
 ) -> None:
     forms = [edits(EDITS[0]), edits(AGAIN), edits(AGAIN), edits(AGAIN)]
     run = edit_lab(tmp_path, *forms, verify="off")
-    await run.ask()
+    await run.ask_once()
     drop, summary, third = "Drop the outlook.", "Begin with a summary.", "Once more."
     await run.ask(asking(drop))
 

@@ -135,7 +135,7 @@ async def test_a_writer_that_deviates_once_keeps_the_outline_in_the_end(
 ) -> None:
     template = TEMPLATES[name]
     run = outlined(tmp_path, template.outline, [template.deviating, template.kept], verify="off")
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.text == template.kept
     assert state.report.outline_deviations == ()
     assert state.run.status == "completed"
@@ -183,7 +183,7 @@ async def test_a_planned_report_keeps_the_outline_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("verify", ["off", "repair"])
 async def test_what_still_differs_is_a_note_and_a_gap(tmp_path: Path, verify: str) -> None:
     run = outlined(tmp_path, MARKET_NOTE.outline, [MARKET_NOTE.deviating] * 2, verify=verify)
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.text == MARKET_NOTE.deviating
     assert state.report.outline_deviations == MARKET_NOTE.said
     assert all(f"- {sentence}" in notes(state) for sentence in MARKET_NOTE.said)
@@ -204,13 +204,13 @@ async def test_what_still_differs_is_a_note_and_a_gap(tmp_path: Path, verify: st
 )
 async def test_a_second_version_that_is_worse_is_not_used(tmp_path: Path, second: str) -> None:
     run = outlined(tmp_path, MARKET_NOTE.outline, [MARKET_NOTE.deviating, second], verify="off")
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.text == MARKET_NOTE.deviating
 
 
 async def test_a_report_that_keeps_its_outline_costs_no_further_call(tmp_path: Path) -> None:
     run = outlined(tmp_path, REVIEW.outline, [REVIEW.kept])
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.outline_deviations == ()
     assert len(run.calls("writer")) == 1
     assert state.run.status == "completed"
@@ -219,14 +219,14 @@ async def test_a_report_that_keeps_its_outline_costs_no_further_call(tmp_path: P
 async def test_a_run_without_tokens_left_is_not_asked_for_a_second_version(tmp_path: Path) -> None:
     limits = {"max_tokens": 3_000}
     run = outlined(tmp_path, MARKET_NOTE.outline, [MARKET_NOTE.deviating], limits=limits)
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.outline_deviations == MARKET_NOTE.said
     assert "max_tokens" in notes(state)
 
 
 async def test_a_question_with_an_outline_is_never_answered_quickly(tmp_path: Path) -> None:
     run = outlined(tmp_path, REVIEW.outline, [REVIEW.kept], depth="auto", verify="off")
-    state = await run.ask()
+    state = await run.ask_for_report()
     [asked] = run.calls("clarifier")
     assert asked.tools == ("generate_plan",) and "do not ask for it" in asked.text
     assert state.report and not state.run.is_quick
@@ -236,7 +236,7 @@ async def test_a_plan_that_is_edited_keeps_the_sections_in_its_checklist(tmp_pat
     many = "\n".join(f"## Part {number}\nWords on it." for number in range(30))
     text = "\n\n".join(f"## Part {number}\n\n{LIT}" for number in range(30))
     run = outlined(tmp_path, many, [text], review_plan=True, verify="off")
-    state = await run.ask()
+    state = await run.ask_for_report()
     state = await run.ask("1. Its height\n2. Its keeper")
     assert state.plan and len(state.plan.requirements) == 32
     assert state.plan.requirements[-1] == "“Part 29”: Words on it."
@@ -245,7 +245,7 @@ async def test_a_plan_that_is_edited_keeps_the_sections_in_its_checklist(tmp_pat
 async def test_a_small_writer_is_asked_for_one_section_at_a_time(tmp_path: Path) -> None:
     writer = [LIT, "Nothing was found.", TALL, TALL, LIT, "Nothing was found."]
     run = outlined(tmp_path, REVIEW.outline, writer, small="on", verify="off")
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert state.report and state.report.outline_deviations == ()
     assert "## Methods\n\n### Search\n\n" in state.report.text
     assert state.report.text.endswith("## Limitations\n\nIt was lit in 1844. [1]")
@@ -267,7 +267,7 @@ async def test_a_run_that_cannot_follow_the_outline_says_so(
         clarifier={"look_up": [calls(call("look_up", queries=["Skerry Light"]))]},
         **settings,
     )
-    state = await run.ask()
+    state = await run.ask_for_report()
     assert said in notes(state)
     assert state.report and state.report.outline_deviations == ()
 

@@ -49,7 +49,7 @@ def listed(state: ResearchState) -> list[tuple[str, str]]:
 
 async def test_reports_and_short_answers_are_numbered_and_can_be_read_later(tmp_path: Path) -> None:
     run = thread(tmp_path)
-    first = await run.ask()
+    first = await run.ask_once()
     assert listed(first) == [("version 1", "research")]
     await run.ask("How tall is the Skerry Light?")
     state = await run.ask(KEPT_BY)
@@ -74,7 +74,7 @@ async def test_a_version_that_is_put_back_is_a_new_one_to_which_follow_ups_refer
     tmp_path: Path,
 ) -> None:
     run = thread(tmp_path)
-    first = await run.ask()
+    first = await run.ask_once()
     await run.ask("How tall is the Skerry Light?")
     second = await run.ask(KEPT_BY)
     new = await arevert_thread(run.graph, run.thread, 1)
@@ -101,7 +101,7 @@ async def test_a_run_that_waits_or_a_version_that_is_current_or_unknown_changes_
     tmp_path: Path,
 ) -> None:
     run = thread(tmp_path)
-    await run.ask()
+    await run.ask_once()
     before = await run.ask("How tall is the Skerry Light?")
     with pytest.raises(UnknownVersion, match="no version 2: it has version 1"):
         await arevert_thread(run.graph, run.thread, 2)
@@ -118,7 +118,7 @@ async def test_a_run_that_waits_or_a_version_that_is_current_or_unknown_changes_
 
 async def test_without_a_lasting_store_only_the_current_report_is_kept(tmp_path: Path) -> None:
     run = thread(tmp_path)
-    await run.ask()
+    await run.ask_once()
     await run.ask("How tall is the Skerry Light?")
     second = await run.ask(KEPT_BY)
     # The app starts again: its checkpointer has lasted, its texts have not.
@@ -133,7 +133,7 @@ async def test_without_a_lasting_store_only_the_current_report_is_kept(tmp_path:
 
 async def test_the_report_of_a_thread_without_versions_counts_as_the_first(tmp_path: Path) -> None:
     run = thread(tmp_path)
-    first = await run.ask()
+    first = await run.ask_once()
     # So do earlier versions of the code leave it.
     old = {"versions": Overwrite({})}
     await run.graph.aupdate_state(thread_config(run.thread), old, as_node="verify_report")
@@ -155,7 +155,7 @@ async def test_the_report_of_a_thread_without_versions_counts_as_the_first(tmp_p
 
 async def test_a_typed_plan_has_versions_too(tmp_path: Path) -> None:
     run = planned_lab(tmp_path)
-    first = await run.ask()
+    first = await run.ask_once()
     second = await run.ask("Where was its keeper born?")
     assert listed(second) == [("version 1", "research"), ("version 2", "question")]
     await arevert_thread(run.graph, run.thread, 1)
