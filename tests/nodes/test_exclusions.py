@@ -398,7 +398,7 @@ async def test_a_statement_of_two_sources_stays_without_one_only_if_the_other_su
 ) -> None:
     again = {"kind": "insert_after", "block": 2, "text": "Brackwater sued in 2025. [1]"}
     run = suit_lab(tmp_path, edited(again), edited())
-    state = await run.ask(QUESTION)
+    state = await run.ask()
     assert state.report and state.report.keys[2].endswith("note.md")
     wanted = EXCLUDED.model_copy(update={"needs_replacement": is_replacing})
     await run.graph.aupdate_state(
@@ -445,7 +445,7 @@ async def test_what_no_judge_has_proved_is_marked_and_named(
     tmp_path: Path, is_reverted: bool
 ) -> None:
     run = suit_lab(tmp_path, edited(), verify="check" if is_reverted else "off")
-    await run.ask(QUESTION)
+    await run.ask()
     await exclude(run, "note.md")
     state = await run.ask(DO_WITHOUT)
     if is_reverted:
