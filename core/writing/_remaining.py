@@ -14,7 +14,7 @@ from ..evidence.citations.labels import Labels
 from ..evidence.citations.rendering import with_marks, without_marks
 from ..records.report import CitingText, ClaimCheck
 from ._judging import Evidence, UnitJudgement, UnitKey, key_of, proved
-from ._kept import KeptVerdicts
+from ._kept import KeptJudgement, KeptVerdicts
 
 _STATEMENTS = ("statement", "cell")
 """Kinds of units that state something."""
@@ -84,16 +84,22 @@ class MixedStatements:
     def missing_in(self, units: Iterable[ReportUnit]) -> list[str]:
         """Return the words of such statements that are not among these units any more."""
         present = set(map(key_of, units))
-        return [key[0] for key in self._before if key not in present]
+        missing = list[str]()
+        for key in self._before:
+            if key not in present:
+                words, _sources = key
+                missing.append(words)
+        return missing
 
     def proved_by(
         self, kept: KeptVerdicts, units: Iterable[ReportUnit], evidence: Evidence
     ) -> dict[UnitKey, UnitJudgement]:
         """Return the kept judgements on these units that the sources in the evidence prove alone;
         the words that decided may not stand in any other."""
-        judgements = {unit.key: unit.judgement for unit in kept.units}
+        judgements = dict[UnitKey, KeptJudgement | None]()
         stated = list[str]()
         for known in kept.units:
+            judgements[known.key] = known.judgement
             is_supported = known.judgement and known.judgement.verdict == "supported"
             if is_supported and self._excluded.isdisjoint(known.cites):
                 stated.append(known.text)
@@ -137,16 +143,16 @@ class MixedStatements:
 def lacks_figures(unit: ReportUnit, evidence: Evidence) -> bool:
     """Whether the sources that a unit cites certainly lack one of its figures or names, and so do
     not support it."""
-    calculations = evidence.cited_calculations(unit)
     keys = list(unit.sources)
-    for calculation in calculations:
+    worked_out = list[str]()
+    for calculation in evidence.cited_calculations(unit):
         keys += calculation.sources
+        worked_out.append(calculation.line)
     texts = list[SourceText]()
     about = list[str]()
     for known in evidence.known(dict.fromkeys(keys)).values():
         texts += known.texts
         about.append(known.about)
-    worked_out = [calculation.line for calculation in calculations]
     sources = ShownSources({1: Known(texts, " ".join(about))}, [*worked_out, evidence.request])
     # The names of a cell are those of its table.
     words = unit.raw_words if unit.kind == "cell" else unit.text

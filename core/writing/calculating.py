@@ -130,12 +130,11 @@ class Calculations:
 
     async def results(self, calls: Calls) -> dict[str, list[str]]:
         """Return the results of the calls of `calculate` among these, by call id, a line each."""
-        ordered = [call for call in calls.accepted if call.tool == tool_names.CALCULATE]
-        if not ordered:
-            return {}
-        calculator = await self.calculator()
         results = dict[str, list[str]]()
-        for call in ordered:
+        for call in calls.accepted:
+            if call.tool != tool_names.CALCULATE:
+                continue
+            calculator = await self.calculator()
             given = as_lines(call.arguments.get("calculations"))
             lines = list[str]()
             if isinstance(given, list):

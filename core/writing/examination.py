@@ -582,7 +582,10 @@ class Examination:
     def _take_out(self, units: Iterable[ReportUnit]) -> None:
         """Take units out of the text, so that neither they nor their words beside others are judged
         or kept."""
-        self._text = with_edits(self._text, [Edit(unit.start, unit.end, "") for unit in units])
+        edits = list[Edit]()
+        for unit in units:
+            edits.append(Edit(unit.start, unit.end, ""))
+        self._text = with_edits(self._text, edits)
 
     def _drop_surplus_citations(self) -> None:
         """Take citations away whose source has no word of the statement, where the judge quotes
@@ -727,14 +730,10 @@ class Examination:
         """
         if self._open_pages is None:
             return []
-        on_excerpts = [unit for unit in units if self._rests_on_excerpts(unit)]
-        are_wrong = await in_pieces(self._would_be_marked, on_excerpts)
-        wrong = list[ReportUnit]()
+        wrong = await self._wrong_on_excerpts(units)
         unread = dict[str, None]()
-        for unit, is_marked in zip(on_excerpts, are_wrong, strict=True):
-            if is_marked:
-                wrong.append(unit)
-                unread |= dict.fromkeys(unit.sources)
+        for unit in wrong:
+            unread |= dict.fromkeys(unit.sources)
         keys = list[str]()
         for key in unread:
             # A page that could not be opened before is not asked for again.
@@ -752,6 +751,17 @@ class Examination:
         self._verifier = Verifier(all_texts)
         self._evidence.add_pages(texts, read)
         return [unit for unit in wrong if not texts.keys().isdisjoint(unit.sources)]
+
+    async def _wrong_on_excerpts(self, units: Iterable[ReportUnit]) -> list[ReportUnit]:
+        """Return the units that are to be corrected or marked, as far as they have been checked,
+        though only search excerpts of their sources were read."""
+        on_excerpts = [unit for unit in units if self._rests_on_excerpts(unit)]
+        are_wrong = await in_pieces(self._would_be_marked, on_excerpts)
+        wrong = list[ReportUnit]()
+        for unit, is_marked in zip(on_excerpts, are_wrong, strict=True):
+            if is_marked:
+                wrong.append(unit)
+        return wrong
 
     def _rests_on_excerpts(self, unit: ReportUnit) -> bool:
         """Whether a unit cites web sources of which only search excerpts were read."""
@@ -1009,11 +1019,8 @@ class Examination:
 
     async def _withdraw_on_excerpts(self, units: Sequence[ReportUnit]) -> None:
         """Withdraw the judgements on units for which the check opens pages."""
-        on_excerpts = [unit for unit in units if self._rests_on_excerpts(unit)]
-        are_wrong = await in_pieces(self._would_be_marked, on_excerpts)
-        for unit, is_wrong_so_far in zip(on_excerpts, are_wrong, strict=True):
-            if is_wrong_so_far:
-                self._judged.pop(key_of(unit), None)
+        for unit in await self._wrong_on_excerpts(units):
+            self._judged.pop(key_of(unit), None)
 
     async def judge_parts(self, units: Sequence[ReportUnit]) -> dict[ReportUnit, str]:
         """Have a model judge these units without correcting them; return the verdict on each that
