@@ -305,7 +305,7 @@ class _Writer:
         """Set the style of the current paragraph."""
         # python-docx would search all styles for each paragraph.
         if name not in self._style_ids:
-            part = self._document.part
+            part: Any = self._document.part
             self._style_ids[name] = part.get_style_id(name, WD_STYLE_TYPE.PARAGRAPH)
         self._paragraph._p.style = self._style_ids[name]
 
