@@ -31,10 +31,6 @@ ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "extras" / "deploy"
 TOKENS = {"alice": uuid.uuid4().hex, "bob": uuid.uuid4().hex}
 QUESTION = "When was the Skerry Light lit?"
-ARGUMENTS = {"UV_COMPILE_BYTECODE": "0"}
-"""Arguments of the build: of all that is installed the servers import a part, and compile that
-themselves."""
-NOT_FOUND = r"No matching distribution found for uv|aegra-api was not found"
 FOLDERS = re.compile(r"(?<![\w.])/(src|app|data)\b")
 
 
@@ -74,17 +70,18 @@ def carried_out(file: Path, folder: Path) -> Image:
     """Carry out the steps of a container file, with a fresh interpreter instead of its base image."""
     programs = folder / "python" / "bin"
     subprocess.run([interpreter(), "-m", "venv", "--without-pip", programs.parent], check=True)
-    # Our pip installs into the image, which needs none of its own.
-    pip = programs / "pip"
-    pip.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pip --python "{programs}/python" "$@"\n')
-    pip.chmod(0o755)
+    # An interpreter may come with a pip that takes four times as long to choose versions.
+    pip = [sys.executable, "-m", "pip", "--python", f"{programs}/python", "install", "--quiet"]
+    subprocess.run([*pip, "--no-compile", "pip"], capture_output=True, check=True)
     path = f"{programs}:{os.environ['PATH']}"
     environment = {"PATH": path, "HOME": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    # Trust the authorities of this machine, as pip does.
-    environment["UV_SYSTEM_CERTS"] = "true"
+    # Of all that is installed the servers import a part, and compile that themselves. For this
+    # option, pip takes 0 as yes.
+    environment["PIP_NO_COMPILE"] = "0"
     image = Image(folder, environment, "/", [])
-    text = file.read_text("utf-8").replace("\\\n", "")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    lines = [
+        line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#")
+    ]
     for instruction, rest in (line.split(" ", 1) for line in lines):
         where = Path(image.here(image.directory))
         match instruction:
@@ -105,12 +102,9 @@ def carried_out(file: Path, folder: Path) -> Image:
                 done = subprocess.run(
                     ["sh", "-c", image.here(rest)], timeout=600, check=False, **given
                 )
-                if re.search(NOT_FOUND, done.stderr):
-                    pytest.skip("no package index here has uv or aegra-api")
+                if "No matching distribution found for aegra-api" in done.stderr:
+                    pytest.skip("no package index here has aegra-api")
                 assert done.returncode == 0, done.stderr
-            case "ARG":
-                name, _, value = rest.partition("=")
-                image.environment[name] = ARGUMENTS.get(name, value)
             case "ENV":
                 for name, _, value in (pair.partition("=") for pair in image.here(rest).split()):
                     image.environment[name] = value
