@@ -1,5 +1,5 @@
-"""Has statements of a report judged ahead of its check: those of a section while the writer's model
-writes the next one, all others while the draft is graded.
+"""Has statements of a report that cite sources judged ahead of its check: those of a section while
+the writer's model writes the next one, those of the last while the draft is graded.
 
 The check takes a verdict only if nothing has changed that it rests on, so a draft may still be
 continued or edited.
@@ -41,12 +41,13 @@ def _may_judge_ahead(turn: Turn) -> bool:
 
 
 async def judged_ahead(turn: Turn, draft: Draft) -> Draft:
-    """Have the statements of a draft judged that are not yet; return it with the verdicts."""
+    """Have the statements of a draft judged that cite sources and are not judged yet; return it with
+    the verdicts."""
     if not _may_judge_ahead(turn):
         return draft
     filler = Filler(turn.context, turn.state.run, turn.events, turn.placement)
     examination = await examination_of(turn, draft, without_marks(draft.text), filler)
-    await examination.judge_ahead()
+    await examination.judge_cited()
     return await with_verdicts(draft, [examination], turn)
 
 
@@ -105,7 +106,7 @@ class SectionChecks:
             self._texts = asyncio.create_task(turn.basis.texts(turn.pages))
         filler = Filler(turn.context, turn.state.run, self._events, turn.placement)
         examination = examination_of_section(turn, section, await self._texts, filler)
-        await examination.judge_section(start, _CALLS_PER_SECTION)
+        await examination.judge_cited(start, _CALLS_PER_SECTION)
         return examination
 
     def _cleaned(self, written: str) -> CitingText:

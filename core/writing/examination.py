@@ -997,25 +997,20 @@ class Examination:
                 passages[proof.source] = self._verifier.at(_joined(proof, proofs))
         return list(passages.values())
 
-    async def judge_section(self, start: int, calls: int) -> None:
-        """Have a model judge the statements from an offset on that cite a source, in at most
-        `calls` calls.
+    async def judge_cited(self, start: int = 0, most_calls: int | None = None) -> None:
+        """Have a model judge the statements from an offset on that cite a source, except where a
+        kept verdict still holds; by default in as many calls as a draft may take.
 
-        Other statements may rest on what follows in the report.
+        Other statements may rest on what follows in the report, or is still changed.
         """
-        section = list[ReportUnit]()
-        for unit in await asyncio.to_thread(self._units):
-            if unit.start >= start and unit.is_cited:
-                section.append(unit)
-        await self._judge(section, min(calls, self._calls_for_draft))
-        await self._withdraw_on_excerpts(section)
-
-    async def judge_ahead(self) -> None:
-        """Have a model judge the statements of a draft, which may still change."""
         units = await asyncio.to_thread(self._units)
         await self._take_kept(units)
-        await self._judge(units, self._calls_for_draft)
-        await self._withdraw_on_excerpts(units)
+        cited = [unit for unit in units if unit.start >= start and unit.is_cited]
+        calls = self._calls_for_draft
+        if most_calls is not None:
+            calls = min(most_calls, calls)
+        await self._judge(cited, calls)
+        await self._withdraw_on_excerpts(cited)
 
     async def _withdraw_on_excerpts(self, units: Sequence[ReportUnit]) -> None:
         """Withdraw the judgements on units for which the check opens pages."""

@@ -89,7 +89,7 @@ async def test_a_section_is_judged_while_the_next_one_is_written_and_nothing_is_
     writer = Writer(replies=[FIRST + SECOND + END], profile=PROFILE)
     verifier = Verifier(writer)
     run = await ask(tmp_path, verifier, writer)
-    # The third call, beside the grading, sees all that may rest on other statements.
+    # The last call, that of the check, sees all that may rest on other statements.
     assert verifier.asked == [
         ["The tower is 38 m tall, not more."],
         ["Moran stayed until 1932, for long."],
