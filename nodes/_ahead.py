@@ -41,7 +41,7 @@ def _may_judge_ahead(turn: Turn) -> bool:
 
 
 async def judged_ahead(turn: Turn, draft: Draft) -> Draft:
-    """Have the statements of a draft judged that cite sources and are not judged yet; return it with
+    """Have the statements of a draft judged that cite sources, if they are not yet; return it with
     the verdicts."""
     if not _may_judge_ahead(turn):
         return draft
