@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from kit.commands import Desk
+from kit.models import units_shown
 from kit.openai_server import Reply, fail
 from kit.planned import REPORT, RULES, Asked, Rule, fact, plan, step
 from kit.runs import QUESTION, settings, write_documents
@@ -59,6 +60,12 @@ CHECKED: dict[str, Rule] = {
             "grades": [{"number": 1, "verdict": "answered"}],
         }
     ),
+    "judge_units": lambda asked: {
+        "verdicts": [
+            {"unit": unit["unit"], "verdict": "advice"}
+            for unit in units_shown(asked.messages[-1].text)[0]
+        ]
+    },
 }
 IN_THE_ROUND: tuple[Point, ...] = (
     ("grade_report", ""),
