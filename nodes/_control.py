@@ -24,6 +24,16 @@ class GenerateFinding(BaseModel):
     )
 
 
+class GenerateCalculatedFinding(GenerateFinding):
+    """The topic has been researched: go on to write down the findings."""
+
+    calculations: list[str] = Field(
+        default_factory=list,
+        description="How figures of your text that no result states follow from others, one line "
+        "each: Growth of staff: (48 [2] - 40 [3]) / 40 [3] = %. They are calculated again.",
+    )
+
+
 class ThinkTool(BaseModel):
     """Reason, beside the call that follows from it: key results, gaps, next steps."""
 
@@ -31,4 +41,6 @@ class ThinkTool(BaseModel):
 
 
 GENERATE_FINDING_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)
+CALCULATED_FINDING_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateCalculatedFinding)
+"""The same for a researcher that has read all documents, and so can call no tool before."""
 THINK_TOOL_SCHEMA = tool_schema(tool_names.THINK_TOOL, ThinkTool)

@@ -51,7 +51,7 @@ from ..tools.results import shortener, shrunk
 from ..tools.tool import Meter, Outcome, ToolContext
 from ..tools.use import TimeLimit, action_of, shown_use, use_tool
 from ._budget import Budget
-from ._control import GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
+from ._control import CALCULATED_FINDING_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from ._disputes import declared_disputes
 from ._facts import facts_of_researcher, facts_of_run
 from ._knowledge import as_learned, as_sources
@@ -452,12 +452,14 @@ class ResearcherTurn(BranchTurn[Events]):
         )
         conversation = documents_first([HumanMessage(task.text)], notes)
         messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
-        tools = [*schemas.values()]
-        if schemas or not self.is_by_small_model:
-            tools.append(CALCULATE_SCHEMA)
-        tools.append(GENERATE_FINDING_SCHEMA)
-        if schemas and not reasons:
-            tools.append(THINK_TOOL_SCHEMA)
+        if schemas:
+            tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA]
+            if not reasons:
+                tools.append(THINK_TOOL_SCHEMA)
+        elif self.is_by_small_model:
+            tools = [GENERATE_FINDING_SCHEMA]
+        else:
+            tools = [CALCULATED_FINDING_SCHEMA]
         request = Request(
             "researcher",
             task.question_id,

@@ -8,7 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..evidence.checking.calculator import is_behind
-from ..evidence.citations.markers import Marker, cited_calculations, marker_numbers, scan
+from ..evidence.citations.markers import (
+    Marker,
+    cited_calculations,
+    marker_numbers,
+    scan,
+    with_calculations,
+)
 from ..evidence.text.numbers import numbers_in
 from ..evidence.text.words import tokens
 from ..records.research import Calculation
@@ -36,7 +42,7 @@ class CorrectedCitations:
         self._known = known
         self._unchanged = set[tuple[str, int]]()
         """The words before each citation of a calculation, with its number."""
-        for part, words in _parts(old):
+        for part, words in cited_parts(old):
             if not isinstance(part, str):
                 self._unchanged.update((_plain(words), number) for number in part.calculations)
 
@@ -47,7 +53,7 @@ class CorrectedCitations:
         before = set(cited_calculations(self._old))
         gone = before.difference(cited_calculations(new))
         written = list[str]()
-        for part, words in _parts(new):
+        for part, words in cited_parts(new):
             if isinstance(part, str) or not part.calculations:
                 written.append(part if isinstance(part, str) else part.raw)
                 continue
@@ -99,7 +105,7 @@ class CorrectedCitations:
         return sources
 
 
-def _parts(raw: str) -> Iterator[tuple[str | Marker, str]]:
+def cited_parts(raw: str) -> Iterator[tuple[str | Marker, str]]:
     """Yield the parts of a sentence or row in order, each with the words that a citation there is
     about: those behind the citation before, within a cell."""
     words = ""
@@ -112,6 +118,27 @@ def _parts(raw: str) -> Iterator[tuple[str | Marker, str]]:
             words = f"{before}{part}".rpartition("|")[2]
             is_behind_marker = False
         yield part, words
+
+
+def without_misfits(text: str, known: Mapping[int, Calculation]) -> str:
+    """Return a text without the citations of calculations that no figure before them comes from.
+
+    `known` are the calculations by number.
+    """
+    written = list[str]()
+    for part, words in cited_parts(text):
+        if isinstance(part, str):
+            written.append(part)
+            continue
+        numbers = dict[int, int]()
+        for number in part.calculations:
+            if number in known and is_behind(known[number], words):
+                numbers[number] = number
+        marked, _ = with_calculations(part.raw, numbers)
+        if not marked and written:
+            written[-1] = written[-1].removesuffix(" ")
+        written.append(marked)
+    return "".join(written)
 
 
 def _plain(words: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage
 from pydantic import BaseModel, Field
@@ -15,8 +15,10 @@ from ...prompts import fence
 from ...tools.tool import Lines, as_lines, tool_schema
 from ..dialogue.transcripts import Calls
 from ..evidence.checking.calculator import Calculator, answer_on
+from ..evidence.citations.markers import with_calculations
 from ..records import tool_names
 from ..records.research import Calculation
+from ._calculation_citations import without_misfits
 from .forms import Form
 
 CALCULATION_LINES = (
@@ -135,10 +137,7 @@ class Calculations:
             if call.tool != tool_names.CALCULATE:
                 continue
             calculator = await self.calculator()
-            given = as_lines(call.arguments.get("calculations"))
-            lines = list[str]()
-            if isinstance(given, list):
-                lines = [line for line in given if isinstance(line, str)]
+            lines = _lines_in(call.arguments)
             answers = await asyncio.to_thread(calculator.calculate, lines)
             results[call.id] = answers or [_NOTHING]
         return results
@@ -177,6 +176,28 @@ class Calculations:
             form = again
         return form
 
+    async def beside(self, arguments: Mapping[str, Any], text: str) -> str:
+        """Carry out the calculations that a model hands in beside a text, by `calculations` among
+        the arguments of a call. The text cites them by their place there; return it with their
+        numbers.
+
+        A citation of what could not be calculated goes, and one whose figure comes from something
+        else: the model has worked the figures out itself.
+        """
+        numbers = dict[int, int]()
+        known = dict[int, Calculation]()
+        for place, line in enumerate(_lines_in(arguments), 1):
+            calculator = await self.calculator()
+            before = set(self.changed)
+            with_numbers, _ = with_calculations(line, numbers)
+            await asyncio.to_thread(calculator.calculate, [with_numbers])
+            for key in self.changed.keys() - before:
+                calculation = self.changed[key]
+                known[calculation.number] = calculation
+                numbers[place] = calculation.number
+        text, _ = with_calculations(text, numbers)
+        return without_misfits(text, known)
+
     def _earlier_than(self, lines: Sequence[str]) -> Iterator[str]:
         """Yield a line on each calculation of earlier rounds that `lines` do not give again, and on
         each earlier one that could not be made anew."""
@@ -187,6 +208,14 @@ class Calculations:
         for key, reason in self.failed.items():
             if not any(line.startswith(f"[{key}]") and reason in line for line in lines):
                 yield f"[{key}]: not calculated anew, since {reason}"
+
+
+def _lines_in(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the calculations among the arguments of a call, without what is no text."""
+    given = as_lines(arguments.get("calculations"))
+    if not isinstance(given, list):
+        return []
+    return [line for line in given if isinstance(line, str)]
 
 
 def has_calculations(message: AIMessage) -> bool:

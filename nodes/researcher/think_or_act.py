@@ -112,11 +112,13 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     # If its call was cut off, the text before it is whole.
     is_text_last = bool(written) and not calls.message.tool_calls
     was_cut = is_text_last and Finish.of(reply.message).was_cut_off
-    # Without anything to search, only the results of calculations are worth another decision.
-    is_finished = action.is_finished or was_cut or not (offered or results)
+    is_finished = action.is_finished or was_cut or not offered
     if is_finished:
         # Perhaps it was written in a message without a call that could be read.
         written = written or state.written
+    if action.report and written and not offered:
+        # It could call no tool before.
+        written = await calculations.beside(action.report.arguments, written)
     new = list[AnyMessage](reply.withheld)
     new += calls.answered(action.answers)
     update = BranchUpdate(

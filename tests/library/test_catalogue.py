@@ -107,7 +107,7 @@ async def test_short_documents_are_read_whole_and_each_finding_is_written_in_one
     first, other = run.calls("researcher")
     [shown] = results(first.messages).values()
     assert shown.count('"is_whole": true') == len(DOCUMENTS)
-    assert [*first.tools] == ["calculate", "generate_report"]
+    assert [*first.tools] == ["generate_report"]
     finding, _ = sorted(in_order(state), key=lambda finding: finding.text, reverse=True)
     assert (finding.text, finding.missing) == ("It was lit in 1844. [2]", ("its cost",))
     assert [action.tool for action in finding.actions] == ["read_documents"]
@@ -136,24 +136,30 @@ async def test_a_finding_that_is_a_call_alone_is_asked_for_again_as_text(tmp_pat
     assert [asked.settings["tool_choice"] for asked in run.calls("researcher")] == ["auto", "none"]
 
 
-async def test_what_a_researcher_calculates_over_whole_documents_takes_one_further_call(
+async def test_what_a_researcher_works_out_over_whole_documents_is_calculated_without_a_call(
     tmp_path: Path,
 ) -> None:
-    line = "Years until the keeper came: 1901 [2] - 1844 [3] = years"
-    ended = calls(call("generate_report"), text="She came 57 years [calc 1] after 1844. [3]")
+    lines = [
+        "Years without a meaning: 1901 [2] - ",
+        "Years until the keeper came: 1901 [2] - 1844 [3] = years",
+        "Months until then: [calc 2] = months",
+    ]
+    text = (
+        "She came 57 years [calc 2] after 1844 [3], 684 months [calc 3]. Others say 71 years "
+        "[calc 2] or 5 years [calc 1]. [3]"
+    )
     run = lab(
         tmp_path,
         orchestrator=[TASK, REPORT],
-        researcher=[calls(call("calculate", calculations=[line])), ended],
+        researcher=[calls(call("generate_report", calculations=lines), text=text)],
         limits=WHOLE,
     )
     state = await run.ask()
     [finding] = in_order(state)
-    assert finding.numbered and "57 years [calc 1]" in finding.numbered
-    assert [known.result for known in state.calculations.values()] == ["57 years"]
-    _, again = run.calls("researcher")
-    assert "57 years" in again.messages[-2].text
-    assert [asked.settings["tool_choice"] for asked in run.calls("researcher")] == ["auto", "auto"]
+    assert finding.numbered and "57 years [calc 1] after" in finding.numbered
+    assert "684 months [calc 2]. Others say 71 years or 5 years." in finding.numbered
+    assert [known.result for known in state.calculations.values()] == ["57 years", "684 months"]
+    assert len(run.calls("researcher")) == 1
 
 
 async def test_uncited_text_on_whole_documents_gets_citations_without_a_further_decision(
