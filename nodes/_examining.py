@@ -13,6 +13,7 @@ from ..core.records.sources import Source, unopened
 from ..core.settings.context import Context
 from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
+from ..core.writing.versions import ThreadVersions
 from ..state import merge_sources
 from ._further_research import may_research
 from .turn import Turn
@@ -128,8 +129,9 @@ def _citable(draft: Draft, turn: Turn) -> list[str]:
 
 
 def _texts_of_user(turn: Turn) -> list[str]:
-    """Return what the user has written: messages, and the outline of the report."""
-    texts = Conversation(turn.state.messages).texts_of_user
+    """Return what the user has written: messages, without wishes that were undone, and the outline
+    of the report."""
+    texts = Conversation(ThreadVersions(turn.state).standing_messages).texts_of_user
     outline = turn.basis.outline(turn.context)
     if outline:
         texts = [*texts, outline.text]

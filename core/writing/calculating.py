@@ -186,7 +186,7 @@ class Calculations:
         """
         numbers = dict[int, int]()
         known = dict[int, Calculation]()
-        for place, line in enumerate(_lines_in(arguments), 1):
+        for index, line in enumerate(_lines_in(arguments), 1):
             calculator = await self.calculator()
             before = set(self.changed)
             with_numbers, _ = with_calculations(line, numbers)
@@ -194,7 +194,7 @@ class Calculations:
             for key in self.changed.keys() - before:
                 calculation = self.changed[key]
                 known[calculation.number] = calculation
-                numbers[place] = calculation.number
+                numbers[index] = calculation.number
         text, _ = with_calculations(text, numbers)
         return without_misfits(text, known)
 
