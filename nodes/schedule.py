@@ -24,6 +24,10 @@ from ._budget import Budget
 from ._steps import ANALYSIS_SHARE, due, replace_steps, restore_skipped, skip_pending
 from .turn import NodeRuntime, Turn, begin_turn
 
+_SHARE_OF_INDEPENDENT = 0.25
+"""Share of `memory_tokens` for a search that builds on no other step: it is told what bears most on
+its task, in each of its calls."""
+
 
 async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Return the next round's tasks and the steps' new statuses.
@@ -122,7 +126,10 @@ def _task(step: PlanStep, steps: int, turn: Turn) -> StepTask:
     state = turn.state
     limits = turn.context.limits
     run = state.run
-    known = tuple(fitting_learnings(_groups(state, step), step.task, limits.memory_tokens))
+    room = limits.memory_tokens
+    if step.kind == "independent":
+        room = int(room * _SHARE_OF_INDEPENDENT)
+    known = tuple(fitting_learnings(_groups(state, step), step.task, room))
     sources = dict[str, Source]()
     for learning in known:
         if learning.source:

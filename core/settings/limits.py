@@ -120,7 +120,8 @@ class Limits(KnownNames, EnvironmentSettings):
     one."""
     memory_tokens: int = Field(default=12_000, ge=1)
     """Tokens of the learnings shown to a step, to the revision of the plan, or to the final check;
-    below the default, fewer insights, contradictions and gaps are shown as well."""
+    a search that builds on no other step gets a quarter; below the default, fewer insights,
+    contradictions and gaps are shown as well."""
     researcher_seconds: float = Field(default=720, gt=0)
     """Active seconds after which a researcher starts to write."""
     researcher_seconds_hard: float = Field(default=1800, gt=0)
