@@ -79,6 +79,8 @@ def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: i
         ("(48 - 40) / 40 = %", "20 %"),
         ("Share: 30 / (30 + 50 + 20) in %", "30 %"),
         ("60 % - 40 %", "20 %"),
+        ("31 + 12 + 9 = %", "52 %"),
+        ("0.31 + 0.12 = %", "43 %"),
         ("60 % * 48", "28.8"),
         ("200 € * (1 + 5 %)", "210 €"),
         ("1.2 million homes * 3.5 kWh", "4\u202f200\u202f000 homes·kWh"),

@@ -153,6 +153,16 @@ class Formula:
         return parts
 
     @property
+    def adds_percentages(self) -> bool:
+        """Whether it only adds and subtracts numbers without a unit, not all of them fractions: in
+        percent, 31 + 12 is 43 %, and 0.31 + 0.12 too."""
+        kinds = {token.kind for token in self._tokens}
+        is_sum = len(self.operands) > 1 and kinds <= {"number", *"+-()"}
+        if not is_sum or any(operand.unit for operand in self.operands):
+            return False
+        return any(operand.number.value > 1 for operand in self.operands)
+
+    @property
     def has_unknown(self) -> bool:
         """Whether it is an equation in x."""
         return any(token.kind == "unknown" for token in self._tokens)

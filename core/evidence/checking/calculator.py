@@ -487,6 +487,8 @@ def _calculated(
         unit = unit_words(quantity.dimension, names)
     elif not is_percent(unit):
         quantity = in_unit(quantity, unit)
+    elif formula.adds_percentages:
+        quantity = quantity._replace(value=quantity.value / 100)
     shown = quantity.value / scale_of(unit)
     if is_percent(unit):
         shown = 100 * quantity.value
