@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, field_validator
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..core.evidence.text.words import tokens
-from ..core.records.plan import Observation
+from ..core.records.plan import FINAL_CHECK, Observation
 from ..core.records.report import Draft, Grade
 from ..core.records.research import Finding, by_calculation_number
 from ..core.records.sources import Dispute
@@ -279,7 +279,8 @@ def _closed_gaps(turn: Turn, numbers: Iterable[int]) -> dict[str, Observation]:
         words = set(tokens(text))
         for declared in memory.declared_gaps():
             if words.issuperset(tokens(declared.text)):
-                for gap in memory.closing(declared, state.progress.cycle, "", 0):
+                # Nothing that the final check has said is later.
+                for gap in memory.closing(declared, state.progress.cycle, FINAL_CHECK, 0):
                     closed[gap.key] = gap
     return closed
 

@@ -44,13 +44,16 @@ def editor(verdict: str, *answered_gaps: int) -> ScriptedChatModel:
     return ScriptedChatModel(replies=judge, profile=ModelProfile(max_input_tokens=100_000))
 
 
-async def ask_planned(tmp_path: Path) -> tuple[Any, ResearchState]:
+async def ask_planned(tmp_path: Path, *answered_gaps: int) -> tuple[Any, ResearchState]:
     rules: Any = {
         "make_plan": lambda asked: {
             **plan(step("Skerry Light"))(asked),
             "requirements": ["Its age"],
         },
-        "grade_report": lambda _: {"grades": [{"number": 1, "verdict": "answered"}]},
+        "grade_report": lambda _: {
+            "grades": [{"number": 1, "verdict": "answered"}],
+            "answered_gaps": [*answered_gaps],
+        },
         "record_insights": insights(gaps={COST: 0.4, KEEPER: 0.9}),
     }
     run, state = await finished(tmp_path, rules)
@@ -94,6 +97,7 @@ RUNS: dict[str, tuple[Ask, list[str]]] = {
         [COST, "Research ended early: the last of 2 cycles was reached (max_cycles)."],
     ),
     "planned, and only ticks": (ask_planned, [KEEPER, COST]),
+    "planned, and one is answered": (lambda tmp_path: ask_planned(tmp_path, 1), [COST]),
 }
 
 
