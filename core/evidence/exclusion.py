@@ -155,9 +155,9 @@ class ExcludedSources(NamedTuple):
                 lost.append(unit.text)
         return self._replace(unproved=lost)
 
-    def lost_topics(self, report: CitingText, remaining: str, wanted: ExcludedSources) -> list[str]:
+    def lost_topics(self, report: Report, remaining: str, wanted: ExcludedSources) -> list[str]:
         """Return, for each statement of a report that only these sources support, `wanted` ones
-        among them, where it stood and of which kind it was.
+        among them, where it stood, of which kind it was, and what other sources that it cites say.
 
         Models may see this: it contains no word of the statement, and words around it only as far
         as the `remaining` text of the report still has them.
@@ -187,10 +187,29 @@ class ExcludedSources(NamedTuple):
             if section and section in left:
                 around.append(f'section "{section}"')
             if start in by_start:
-                around.append(_place_of(by_start[start], by_start, left))
-            kind = "a figure" if numbers_in(replace_markers(raw, " ")) else "a statement"
-            topics.append(f"{', '.join(filter(None, around)) or 'the report'}: {kind}")
+                lost = by_start[start]
+                place = _place_of(lost, by_start, left)
+                around.append(place or _rest_of_sentence(lost, units, left))
+            said = self._said_by_others(report, start, start + len(raw))
+            is_figure = not _values_in(raw) <= _values_in(said)
+            topic = f"{', '.join(filter(None, around)) or 'the report'}: "
+            topic += "a figure" if is_figure else "a statement"
+            if said:
+                topic += f', beside what other sources say: "{said}"'
+            topics.append(topic)
         return topics
+
+    def _said_by_others(self, report: Report, start: int, end: int) -> str:
+        """Return the passages of other sources that the check of a report found for its claims
+        between two offsets; empty if there are none."""
+        quotes = dict[str, None]()
+        for claim in report.claims:
+            if claim.end <= start or claim.start >= end:
+                continue
+            for passage in claim.passages:
+                if passage.verdict == "supported" and passage.source not in self.keys:
+                    quotes[" ".join(passage.quote.split())] = None
+        return " … ".join(filter(None, quotes))
 
     def taken_out_of_state(self, state: ResearchState) -> ResearchState:
         """Return the state as if these sources had not been read.
@@ -267,6 +286,21 @@ def _place_of(unit: ReportUnit, by_start: Mapping[int, ReportUnit], left: str) -
         return "a row of a table"
     before = _plain(unit.before)
     return f'after "{before}"' if before and before in left else ""
+
+
+def _rest_of_sentence(lost: ReportUnit, units: Sequence[ReportUnit], left: str) -> str:
+    """Return what is `left` of the sentence of a lost clause, as a place; empty if nothing is."""
+    rest = list[str]()
+    for unit in units:
+        is_other = unit.sentence_start == lost.sentence_start and unit.start != lost.start
+        if is_other and unit.text in left:
+            rest.append(unit.text)
+    return f'beside "{" … ".join(rest)}"' if rest else ""
+
+
+def _values_in(raw: str) -> set[float]:
+    """Return the numbers that a text has beside its citations."""
+    return {number.value for number in numbers_in(replace_markers(raw, " "))}
 
 
 def _plain(text: str) -> str:

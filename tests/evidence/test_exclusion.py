@@ -189,7 +189,7 @@ def test_topics_of_what_was_lost_say_where_it_stood_and_nothing_of_its_words() -
     left = left_of(report).replace("## The 2,410 club", "")
     assert FIRST.lost_topics(report, left, FIRST) == [
         'section "Rents", after "It rose.": a figure',
-        'section "Rents": a figure',
+        'section "Rents", beside "It was high": a figure',
         'section "Rents", the cell "Oslo, Rent" of a table: a figure',
         'section "Rents", a row of the table "City | Rent | Flats": a figure',
         "the report: a statement",

@@ -438,6 +438,9 @@ async def test_a_statement_of_two_sources_stays_without_one_only_if_the_other_su
         tasks = [finding.task for finding in state.own_findings]
     assert len(tasks) == 2
     assert all('section "Suit"' in task and "rival" not in task for task in tasks)
+    # Only one of them has lost a figure.
+    assert f'a statement, beside what other sources say: "{SUIT}"' in tasks[0]
+    assert f'a figure, beside what other sources say: "{COSTS}"' in tasks[1]
 
 
 @pytest.mark.parametrize("is_reverted", [False, True])
