@@ -47,6 +47,8 @@ _JOINTS = (",", ";", ":", "–", "—")
 _ENDS = (".", "!", "?")
 _LISTED = 20
 """Maximum number of sources that an error lists."""
+_NAMED = 3
+"""Maximum number of sources that a note names."""
 
 
 class _UnknownSource(UserMistake):
@@ -103,17 +105,28 @@ class TakenOut(NamedTuple):
 
     statements: tuple[str, ...]
     """Without citations."""
+    sources: tuple[str, ...]
+    """Keys of the excluded sources that the report cites, itself or in its calculations."""
 
-    @property
-    def note(self) -> str:
-        """A note on the statements; others may read it, so it does not repeat them. Empty if there
-        are none."""
+    def note(self, sources: Mapping[str, Source], *, is_mended: bool) -> str:
+        """Return a note on the statements; others may read it, so it does not repeat them. Empty if
+        there are none.
+
+        `sources` are those of the thread, by key; `is_mended` says whether the report was changed
+        afterwards, so that it may have part of a statement again.
+        """
         if not self.statements:
             return ""
         count = len(self.statements)
-        if count == 1:
-            return "1 statement was taken out, since no source that is left supports it."
-        return f"{count} statements were taken out, since no source that is left supports them."
+        titles = [f'"{sources[key].shown_title}"' for key in self.sources if key in sources]
+        named = ", ".join(titles[:_NAMED])
+        if len(titles) > _NAMED:
+            named += f" and {len(titles) - _NAMED} more"
+        support = f"the excluded {'source' if len(titles) == 1 else 'sources'} {named}".rstrip()
+        what = "1 statement" if count == 1 else f"{count} statements"
+        done = "was" if count == 1 else "were"
+        changed = " or changed" if is_mended else ""
+        return f"{what} that rested on {support} {done} taken out{changed}."
 
 
 class ExcludedSources(NamedTuple):
@@ -131,7 +144,14 @@ class ExcludedSources(NamedTuple):
             words = " ".join(replace_markers(statement, " ").split()).strip(" |")
             if words:
                 statements.append(words.replace(" | ", ", "))
-        return TakenOut(tuple(statements))
+        return TakenOut(tuple(statements), tuple(self._keys_behind(report)))
+
+    def _keys_behind(self, text: CitingText) -> list[str]:
+        """Return the keys of those sources that a text cites, itself or in its calculations."""
+        behind = list(text.sources)
+        for calculation in text.calculations:
+            behind += calculation.sources
+        return [key for key in dict.fromkeys(behind) if key in self.keys]
 
     def _parts_of(self, report: CitingText) -> _Parts:
         lost = _lost_calculations(report.calculations, self.keys)
@@ -256,7 +276,8 @@ class ExcludedSources(NamedTuple):
             if keys.isdisjoint(dispute.sources):
                 disputes.append(dispute)
         notes = finished.notes
-        note = self.only_they_support(finished.report).note
+        known = {source.key: source for source in finished.sources}
+        note = self.only_they_support(finished.report).note(known, is_mended=False)
         if note:
             notes = (*notes, note)
         return finished.model_copy(

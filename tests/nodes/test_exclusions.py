@@ -177,7 +177,8 @@ async def test_a_user_who_does_not_want_a_source_gets_a_version_without_it(
         "Ada Moran was born in Tralee. [2]\n\nShe kept the light. [2]"
     )
     assert state.excluded[key_of(state, "lighthouse.md")].because == "Out of date."
-    assert "1 statement was taken out, since no source that is left supports it" in notes(state)
+    changed = 'the excluded source "Skerry Light" was taken out or changed.'
+    assert f"1 statement that rested on {changed}" in notes(state)
     # Its clarifier saw the report before it was excluded, and nobody else did.
     counts["clarifier"] += 1
     shown = shown_since(run, counts)
@@ -411,9 +412,8 @@ async def test_a_statement_of_two_sources_stays_without_one_only_if_the_other_su
     assert state.report and state.report.text == (
         f"## Suit\n\n{TWICE}. [1] {LAWSUIT}. [1]\n\nBrackwater sued in 2025. [1]"
     )
-    assert "2 statements were taken out, since no source that is left supports them." in notes(
-        state
-    )
+    changed = 'the excluded source "Market note on filters" were taken out or changed.'
+    assert f"2 statements that rested on {changed}" in notes(state)
     assert "No statement of the report" not in notes(state)
     # The kept verdict on one statement holds, and a figure that is gone needs no judge.
     judged = list[list[str]]()
@@ -458,6 +458,7 @@ async def test_what_no_judge_has_proved_is_marked_and_named(
     text = state.report.text
     assert f"{PARTLY}. [1] *(not verified)*" in text and "[2]" not in text
     assert ("court by Brackwater. [1] *(not" in text) is not is_reverted
-    assert "1 statement was taken out" in notes(state)
+    left_out = 'rested on the excluded source "Market note on filters" was taken out.'
+    assert f"1 statement that {left_out}" in notes(state)
     assert "whether the others fully support this was not checked" in notes(state)
     assert '"Brackwater, the largest rival, sued on …"' in notes(state)
