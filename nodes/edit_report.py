@@ -205,7 +205,7 @@ class _Editor:
         async with turn.paid():
             unmarked = without_marks(self.draft.text)
             examination = await examination_of(turn, self.draft, unmarked, filler, pages)
-            left = await examination.support_left(base, excluded.keys)
+            left = await examination.support_left(base, excluded)
         # What was judged is not judged again when the changed report is checked.
         verdicts = await asyncio.to_thread(examination.kept_verdicts)
         if verdicts:
@@ -216,7 +216,7 @@ class _Editor:
         self._state = turn.state
         draft = self.draft
         if left.unsupported:
-            excluded = excluded._replace(unproved=left.unsupported)
+            excluded = excluded.with_unproved(left.unsupported, base)
             remaining = await asyncio.to_thread(excluded.taken_out_of_state, stored)
             draft = remaining.draft or draft
         words = labels(self._state.run.language_code)

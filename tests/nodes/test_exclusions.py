@@ -335,6 +335,7 @@ PAPERS = {
     "note_md": f"# Market note on filters\n\n{NOTE} {SALES}\n",
 }
 PARTLY = "Brackwater, the largest rival, sued on 12 September 2025"
+PROVED = "Brackwater sued on 12 September 2025."
 TWICE = "On 12 September 2025 the firm was taken to court by Brackwater"
 FIGURES = "Brackwater wants 31,000 pounds and sold 5,520 filters"
 LAWSUIT = "There is a lawsuit between the two"
@@ -410,7 +411,7 @@ async def test_a_statement_of_two_sources_stays_without_one_only_if_the_other_su
     counts = counted(run)
     state = await run.ask(DO_WITHOUT)
     assert state.report and state.report.text == (
-        f"## Suit\n\n{TWICE}. [1] {LAWSUIT}. [1]\n\nBrackwater sued in 2025. [1]"
+        f"## Suit\n\n{TWICE}. [1] {PROVED} [1] {LAWSUIT}. [1]\n\nBrackwater sued in 2025. [1]"
     )
     changed = 'the excluded source "Market note on filters" were taken out or changed.'
     assert f"2 statements that rested on {changed}" in notes(state)
@@ -419,7 +420,7 @@ async def test_a_statement_of_two_sources_stays_without_one_only_if_the_other_su
     judged = list[list[str]]()
     for request in run.calls("verifier")[counts["verifier"] :]:
         judged.append([unit["says"] for unit in units_shown(request.text)[0]])
-    assert judged == [[f"{PARTLY}.", f"{LAWSUIT}."], ["Brackwater sued in 2025."]]
+    assert judged == [[f"{PARTLY}.", f"{LAWSUIT}."], [PROVED, "Brackwater sued in 2025."]]
     assert "5,520" not in shown_since(run, counts)
     [writer] = run.calls("writer")[counts["writer"] :]
     assert "largest rival" not in writer.text and SUIT in writer.text
