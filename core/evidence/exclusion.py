@@ -228,8 +228,8 @@ class ExcludedSources(NamedTuple):
                 around.append(f'section "{section}"')
             if start in by_start:
                 lost = by_start[start]
-                place = _place_of(lost, by_start, left)
-                around.append(place or _rest_of_sentence(lost, units, left))
+                rest = _rest_of_sentence(lost, units, left)
+                around.append(_place_of(lost, by_start, left) or rest)
             said = self._said_by_others(report, start, start + len(raw))
             is_figure = not _values_in(raw) <= _values_in(said)
             topic = f"{', '.join(filter(None, around)) or 'the report'}: "
