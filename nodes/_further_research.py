@@ -20,8 +20,8 @@ from .turn import Turn
 _TITLE = 80
 """Maximum characters of a step's title."""
 _REPLACING = (
-    'To replace: {topic}. It is missing in the report "{title}", since its only source is not used '
-    "any more; what that said cannot be shown. Find what other sources say in its place."
+    'To replace: {topic}. It is missing in the report "{title}", since the source that said it is '
+    "not used any more; what that said cannot be shown. Find what other sources say in its place."
 )
 """Task of a researcher, from the title of the report and where the statement stood."""
 

@@ -23,6 +23,7 @@ from ..core.evidence.text.sentences import sentences_of
 from ..core.models.resolve import RoleModels
 from ..core.records.report import Draft, Grade, Report
 from ..core.records.research import Calculation, by_calculation_number
+from ..core.records.sources import Source
 from ..core.writing.blocks import ReportBlock, report_blocks
 from ..core.writing.calculating import CalculatingForm, Calculations
 from ..core.writing.forms import Filler
@@ -122,6 +123,7 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         elif editor.calculations:
             editor.notices.append("Only figures that were calculated again have changed.")
             editor.note_calculated()
+    editor.note_taken_out(changed, stored.sources)
     if not changed.text.strip():
         # Only excluded sources supported it.
         nothing = labels(state.run.language_code).no_citation
@@ -160,7 +162,8 @@ class _Editor:
         """The calculations whose results the figures of the draft have."""
         self._room = int(turn.context.limits.form_tokens * _ANSWER_SHARE)
         self._values: dict[str, Any] = {}
-        self._taken_out: Sequence[str] = ()
+        self._taken_out = ExcludedSources(()).only_they_support(draft)
+        self._left = draft.text
         self._lost_topics: Sequence[str] = ()
         self._has_unchecked = False
         self.replaced: Sequence[str] = ()
@@ -202,7 +205,7 @@ class _Editor:
         async with turn.paid():
             unmarked = without_marks(self.draft.text)
             examination = await examination_of(turn, self.draft, unmarked, filler, pages)
-            left = await examination.support_left(base, excluded.keys)
+            left = await examination.support_left(base, excluded)
         # What was judged is not judged again when the changed report is checked.
         verdicts = await asyncio.to_thread(examination.kept_verdicts)
         if verdicts:
@@ -213,18 +216,19 @@ class _Editor:
         self._state = turn.state
         draft = self.draft
         if left.unsupported:
-            excluded = excluded._replace(unproved=left.unsupported)
+            excluded = excluded.with_unproved(left.unsupported, base)
             remaining = await asyncio.to_thread(excluded.taken_out_of_state, stored)
             draft = remaining.draft or draft
         words = labels(self._state.run.language_code)
         text = await asyncio.to_thread(left.marked, draft.text, draft.keys, words)
         self._use(draft.model_copy(update={"text": text}))
-        taken_out = await asyncio.to_thread(excluded.only_they_support, base)
+        self._taken_out = await asyncio.to_thread(excluded.only_they_support, base)
+        self._left = text
         topics = await asyncio.to_thread(excluded.lost_topics, base, text, excluded)
-        self._taken_out = taken_out.statements
         self._lost_topics = each_topic_once(topics)
         self._has_unchecked = bool(left.unchecked)
-        self.notices += filter(None, (taken_out.note, left.note))
+        if left.note:
+            self.notices.append(left.note)
         return excluded
 
     async def ask(self, **asked: Any) -> EditReport | None:
@@ -292,6 +296,13 @@ class _Editor:
         update = self._turn.update()
         waiting = tasks_waiting(self._turn, update["progress"], tasks, 1)
         return {**update, **self.found, **waiting, "draft": self.draft}
+
+    def note_taken_out(self, changed: Draft, sources: Mapping[str, Source]) -> None:
+        """Note for the reader first what was taken out of the report that is now `changed`;
+        `sources` are those of the thread, by key, with the excluded ones."""
+        note = self._taken_out.note(sources, is_mended=changed.text != self._left)
+        if note:
+            self.notices.insert(0, note)
 
     def note_replaced(self) -> None:
         """Note for the reader what was not searched for, although the user wants other sources."""
@@ -402,9 +413,9 @@ class _Editor:
         # The clarifier's words say what "it" and "there" mean.
         asked = (self._state.run.question, self._state.brief.instruction)
         wanted = ["\n".join(filter(None, asked))]
-        if self._taken_out:
+        if self._taken_out.statements:
             # The statements are shown to no model, but what other sources say in their place is.
-            wanted.append("\n".join(self._taken_out))
+            wanted.append("\n".join(self._taken_out.statements))
         for words in wanted:
             found = await turn.basis.passages_on(words, turn.pages, _RECALLED_CHARACTERS)
             for key, text in found:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -30,6 +31,7 @@ from .citations.markers import (
 )
 from .text.numbers import numbers_in
 from .text.sentences import Sentence, sentences_of
+from .text.words import tokens
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 _EMPTY_TABLE = re.compile(r"(?m)^[ \t]*\|[^\n]*\n[ \t]*\|[-:| \t]+\|?[ \t]*(?=\n\s*\n|\n?\Z)")
@@ -45,8 +47,12 @@ _NO_VALUE = "–"
 _JOINTS = (",", ";", ":", "–", "—")
 """What may stand between two clauses."""
 _ENDS = (".", "!", "?")
+_TAIL = re.compile(r"[.!?\s]*(?:\[[^\[\]]*\][.!?\s]*)+\Z")
+"""Matches the citations at the end of a sentence, with its full stop."""
 _LISTED = 20
 """Maximum number of sources that an error lists."""
+_NAMED = 3
+"""Maximum number of sources that a note names."""
 
 
 class _UnknownSource(UserMistake):
@@ -103,35 +109,56 @@ class TakenOut(NamedTuple):
 
     statements: tuple[str, ...]
     """Without citations."""
+    sources: tuple[str, ...]
+    """Keys of the excluded sources that the report cites, itself or in its calculations."""
+    is_in_part: bool = False
+    """Whether part of a statement stays."""
 
-    @property
-    def note(self) -> str:
-        """A note on the statements; others may read it, so it does not repeat them. Empty if there
-        are none."""
+    def note(self, sources: Mapping[str, Source], *, is_mended: bool) -> str:
+        """Return a note on the statements; others may read it, so it does not repeat them. Empty if
+        there are none.
+
+        `sources` are those of the thread, by key; `is_mended` says whether the report was changed
+        afterwards, so that it may have part of a statement again.
+        """
         if not self.statements:
             return ""
         count = len(self.statements)
-        if count == 1:
-            return "1 statement was taken out, since no source that is left supports it."
-        return f"{count} statements were taken out, since no source that is left supports them."
+        titles = [f'"{sources[key].shown_title}"' for key in self.sources if key in sources]
+        named = ", ".join(titles[:_NAMED])
+        if len(titles) > _NAMED:
+            named += f" and {len(titles) - _NAMED} more"
+        support = f"the excluded {'source' if len(titles) == 1 else 'sources'} {named}".rstrip()
+        what = "1 statement" if count == 1 else f"{count} statements"
+        done = "was" if count == 1 else "were"
+        changed = " or changed" if is_mended or self.is_in_part else ""
+        return f"{what} that rested on {support} {done} taken out{changed}."
 
 
 class ExcludedSources(NamedTuple):
     """The sources that the user excludes from a thread, and the thread without them."""
 
     keys: Collection[str]
-    unproved: Collection[str] = ()
-    """Words of the units that cite other sources as well, but that these do not support."""
+    unproved: Mapping[str, str] = MappingProxyType({})
+    """Words of the units that cite other sources as well, but that these do not support, with the
+    passages of these that the check found for them."""
 
     def only_they_support(self, report: CitingText) -> TakenOut:
         """Return the statements of a report that only these sources support, at least in part."""
-        removed = self._parts_of(report).removed_text
+        parts = self._parts_of(report)
         statements = list[str]()
-        for statement in removed.splitlines():
+        for statement in parts.removed_text.splitlines():
             words = " ".join(replace_markers(statement, " ").split()).strip(" |")
             if words:
                 statements.append(words.replace(" | ", ", "))
-        return TakenOut(tuple(statements))
+        return TakenOut(tuple(statements), tuple(self._keys_behind(report)), parts.is_in_part)
+
+    def _keys_behind(self, text: CitingText) -> list[str]:
+        """Return the keys of those sources that a text cites, itself or in its calculations."""
+        behind = list(text.sources)
+        for calculation in text.calculations:
+            behind += calculation.sources
+        return [key for key in dict.fromkeys(behind) if key in self.keys]
 
     def _parts_of(self, report: CitingText) -> _Parts:
         lost = _lost_calculations(report.calculations, self.keys)
@@ -143,7 +170,20 @@ class ExcludedSources(NamedTuple):
         is_citing = not keys.isdisjoint(text.sources)
         return is_citing or bool(_lost_calculations(text.calculations, keys))
 
-    def with_lost_statements(self, report: CitingText, now: CitingText) -> ExcludedSources:
+    def with_unproved(self, words: Iterable[str], report: Report) -> ExcludedSources:
+        """Return these sources with the `words` of units of a report that cite others as well, but
+        that these do not support."""
+        said = dict.fromkeys(words, "")
+        for unit in report_units(report.text, report.keys):
+            if unit.text in said:
+                said[unit.text] = self._said_by_others(report, unit.start, unit.end)
+        return self._replace(unproved=said)
+
+    def part_left(self, unit: ReportUnit) -> str:
+        """Return what stays of a unit; empty if nothing does."""
+        return _part_left(unit, self.unproved)
+
+    def with_lost_statements(self, report: Report, now: CitingText) -> ExcludedSources:
         """Return these sources with the statements of an earlier report that cite others as well,
         and that the report as it is now does not have."""
         keys = set(self.keys)
@@ -153,11 +193,11 @@ class ExcludedSources(NamedTuple):
             is_mixed = not keys.isdisjoint(unit.sources) and not keys.issuperset(unit.sources)
             if is_mixed and unit.text not in present:
                 lost.append(unit.text)
-        return self._replace(unproved=lost)
+        return self.with_unproved(lost, report)
 
-    def lost_topics(self, report: CitingText, remaining: str, wanted: ExcludedSources) -> list[str]:
+    def lost_topics(self, report: Report, remaining: str, wanted: ExcludedSources) -> list[str]:
         """Return, for each statement of a report that only these sources support, `wanted` ones
-        among them, where it stood and of which kind it was.
+        among them, where it stood, of which kind it was, and what other sources that it cites say.
 
         Models may see this: it contains no word of the statement, and words around it only as far
         as the `remaining` text of the report still has them.
@@ -187,10 +227,29 @@ class ExcludedSources(NamedTuple):
             if section and section in left:
                 around.append(f'section "{section}"')
             if start in by_start:
-                around.append(_place_of(by_start[start], by_start, left))
-            kind = "a figure" if numbers_in(replace_markers(raw, " ")) else "a statement"
-            topics.append(f"{', '.join(filter(None, around)) or 'the report'}: {kind}")
+                lost = by_start[start]
+                rest = _rest_of_sentence(lost, units, left)
+                around.append(_place_of(lost, by_start, left) or rest)
+            said = self._said_by_others(report, start, start + len(raw))
+            is_figure = not _values_in(raw) <= _values_in(said)
+            topic = f"{', '.join(filter(None, around)) or 'the report'}: "
+            topic += "a figure" if is_figure else "a statement"
+            if said:
+                topic += f', beside what other sources say: "{said}"'
+            topics.append(topic)
         return topics
+
+    def _said_by_others(self, report: Report, start: int, end: int) -> str:
+        """Return the passages of other sources that the check of a report found for its claims
+        between two offsets; empty if there are none."""
+        quotes = dict[str, None]()
+        for claim in report.claims:
+            if claim.end <= start or claim.start >= end:
+                continue
+            for passage in claim.passages:
+                if passage.verdict == "supported" and passage.source not in self.keys:
+                    quotes[" ".join(passage.quote.split())] = None
+        return " … ".join(filter(None, quotes))
 
     def taken_out_of_state(self, state: ResearchState) -> ResearchState:
         """Return the state as if these sources had not been read.
@@ -237,7 +296,8 @@ class ExcludedSources(NamedTuple):
             if keys.isdisjoint(dispute.sources):
                 disputes.append(dispute)
         notes = finished.notes
-        note = self.only_they_support(finished.report).note
+        known = {source.key: source for source in finished.sources}
+        note = self.only_they_support(finished.report).note(known, is_mended=False)
         if note:
             notes = (*notes, note)
         return finished.model_copy(
@@ -269,6 +329,21 @@ def _place_of(unit: ReportUnit, by_start: Mapping[int, ReportUnit], left: str) -
     return f'after "{before}"' if before and before in left else ""
 
 
+def _rest_of_sentence(lost: ReportUnit, units: Sequence[ReportUnit], left: str) -> str:
+    """Return what is `left` of the sentence of a lost clause, as a place; empty if nothing is."""
+    rest = list[str]()
+    for unit in units:
+        is_other = unit.sentence_start == lost.sentence_start and unit.start != lost.start
+        if is_other and unit.text in left:
+            rest.append(unit.text)
+    return f'beside "{" … ".join(rest)}"' if rest else ""
+
+
+def _values_in(raw: str) -> set[float]:
+    """Return the numbers that a text has beside its citations."""
+    return {number.value for number in numbers_in(replace_markers(raw, " "))}
+
+
 def _plain(text: str) -> str:
     """Return a text in one line without citations, as units have it."""
     return " ".join(without_markers(text).split())
@@ -283,6 +358,8 @@ class _Parts(NamedTuple):
     """The statements, each with its offset in the text after `settle_fences`."""
     cited: str
     """The sentences that cite other sources, as one text."""
+    is_in_part: bool = False
+    """Whether part of a removed statement stays in the text."""
 
     @property
     def removed_text(self) -> str:
@@ -293,7 +370,9 @@ class _Parts(NamedTuple):
 class _Remainder:
     """What remains of a thread's state without some sources."""
 
-    def __init__(self, state: ResearchState, excluded: set[str], unproved: Collection[str]) -> None:
+    def __init__(
+        self, state: ResearchState, excluded: set[str], unproved: Mapping[str, str]
+    ) -> None:
         self._state = state
         self._excluded = excluded
         self._unproved = unproved
@@ -550,11 +629,11 @@ def _parts(
     keys: Mapping[int, str],
     excluded: Collection[str],
     lost_calculations: Collection[int] = (),
-    unproved: Collection[str] = (),
+    unproved: Mapping[str, str] = MappingProxyType({}),
 ) -> _Parts:
     """Take a text apart; `keys` are the sources' keys by the numbers that it cites. What cites one
     of the `lost_calculations` is removed too, and units with the words of `unproved` ones that cite
-    excluded sources beside others."""
+    excluded sources beside others; see `ExcludedSources.unproved`."""
     numbers = {number for number, key in keys.items() if key in excluded}
     lost = set(lost_calculations)
     excluded_keys = set(excluded)
@@ -563,6 +642,7 @@ def _parts(
     settled = settle_fences(text)
     removed = list[tuple[int, str]]()
     cited = list[str]()
+    is_in_part = False
     edits = list[Edit]()
     of_sentence = dict[int, list[ReportUnit]]()
     for unit in report_units(text, keys):
@@ -597,6 +677,11 @@ def _parts(
         if is_whole:
             removed.append((sentence.start, sentence.raw))
             edit = _removal(sentence)
+            shorter = _part_left(units[0], unproved) if len(units) == 1 else ""
+            if shorter:
+                is_in_part = True
+                cited.append(shorter)
+                edit = Edit(units[0].start, units[0].end, shorter)
             if is_row:
                 # With its line break, since an empty line would end the table.
                 edit = Edit(max(0, sentence.start - 1), edit.end, "")
@@ -607,7 +692,39 @@ def _parts(
             removed.append((unit.start, unit.raw))
             edits.append(_removal_of(unit, settled))
     remaining = without_citations_of(with_edits(settled, edits), numbers)
-    return _Parts(_tidied(remaining), removed, "\n".join(cited))
+    return _Parts(_tidied(remaining), removed, "\n".join(cited), is_in_part)
+
+
+def _part_left(unit: ReportUnit, unproved: Mapping[str, str]) -> str:
+    """Return what stays of a unit, by `ExcludedSources.unproved`: the rest of a whole sentence if
+    others do not support an insertion only. Empty if nothing stays."""
+    said = unproved.get(unit.text, "")
+    is_sentence = unit.kind == "statement" and not unit.around
+    return _without_insertion(unit.raw, said) if said and is_sentence else ""
+
+
+def _without_insertion(raw: str, said: str) -> str:
+    """Return a sentence without the words between two commas that passages do not have: "Brack, the
+    largest rival, sued" if they say that "Brack sued". Empty if that is not all that they lack, or
+    if they do not have the words on both sides of the gap next to each other."""
+    tail = _TAIL.search(raw)
+    body = raw[: tail.start()] if tail else raw
+    known = set(tokens(said))
+    pieces = body.split(", ")
+    lacking = list[int]()
+    for index, piece in enumerate(pieces):
+        if not known.issuperset(tokens(piece)):
+            lacking.append(index)
+    if len(lacking) != 1 or marker_numbers(body) or cited_calculations(body):
+        return ""
+    [index] = lacking
+    before, after = ", ".join(pieces[:index]), ", ".join(pieces[index + 1 :])
+    if not before or not after:
+        return ""
+    seam = f"{before.split()[-1]} {after.split()[0]}"
+    if f" {seam} " not in f" {' '.join(said.split())} ":
+        return ""
+    return f"{before} {after}{raw[len(body) :]}"
 
 
 def _removal(sentence: Sentence) -> Edit:

@@ -35,6 +35,7 @@ from ..evidence.citations.citing import (
 from ..evidence.citations.markers import marker_numbers, replace_markers
 from ..evidence.citations.rendering import LONGEST_VALUE
 from ..evidence.citations.sanitizing import sanitized
+from ..evidence.exclusion import ExcludedSources
 from ..evidence.text.language import is_written_in
 from ..evidence.text.numbers import numbers_in
 from ..evidence.text.sentences import LINE_MARK
@@ -48,6 +49,7 @@ from ..records.report import (
     DecidedBy,
     JudgeGrade,
     Repair,
+    Report,
     Shown,
     SupportVerdict,
     UnitVerdict,
@@ -538,7 +540,7 @@ class Examination:
                 readable.append(kept)
         return readable
 
-    async def support_left(self, before: CitingText, excluded: Collection[str]) -> SupportLeft:
+    async def support_left(self, before: Report, excluded: ExcludedSources) -> SupportLeft:
         """Return which statements that cite excluded sources beside others are no longer supported;
         the report is the one without the excluded sources, `before` the one with them.
 
@@ -546,7 +548,7 @@ class Examination:
         name is missing there: that is shown to none.
         """
         units = await asyncio.to_thread(self._units)
-        mixed = await asyncio.to_thread(MixedStatements, before, excluded)
+        mixed = await asyncio.to_thread(MixedStatements, before, excluded.keys)
         context = self._context
         if context.verify == "off" or RoleModels(context).is_extractive("verifier"):
             kept = await self._read_kept()
@@ -564,7 +566,7 @@ class Examination:
         for unit in undecided:
             if not self._is_settled(unit) and lacks_figures(unit, self._evidence):
                 lacking.append(unit)
-        self._take_out(lacking)
+        await asyncio.to_thread(self._take_out, lacking, before, excluded)
         undecided = mixed.among(await asyncio.to_thread(self._units))
         await self._judge(undecided, self._judge_calls_left)
         unchecked = list[ReportUnit]()
@@ -575,16 +577,20 @@ class Examination:
                     unchecked.append(unit)
             elif is_wrong(unit, judgement) and judgement.verdict != "wrong_source":
                 lacking.append(unit)
-        self._take_out([unit for unit in undecided if unit in lacking])
+        refuted = [unit for unit in undecided if unit in lacking]
+        await asyncio.to_thread(self._take_out, refuted, before, excluded)
         unsupported += [unit.text for unit in lacking]
         return SupportLeft(tuple(unsupported), tuple(unchecked))
 
-    def _take_out(self, units: Iterable[ReportUnit]) -> None:
-        """Take units out of the text, so that neither they nor their words beside others are judged
-        or kept."""
+    def _take_out(
+        self, units: Sequence[ReportUnit], before: Report, excluded: ExcludedSources
+    ) -> None:
+        """Take units out of the text, but for the part that stays, so that neither they nor their
+        words beside others are judged or kept."""
+        excluded = excluded.with_unproved([unit.text for unit in units], before)
         edits = list[Edit]()
         for unit in units:
-            edits.append(Edit(unit.start, unit.end, ""))
+            edits.append(Edit(unit.start, unit.end, excluded.part_left(unit)))
         self._text = with_edits(self._text, edits)
 
     def _drop_surplus_citations(self) -> None:

@@ -34,7 +34,7 @@ def test_an_excluded_source_is_named_by_number_or_file_and_not_cited_again(finis
     assert "Before and after:" in done.err and "[-" in done.err
     # A version without the source is made at once.
     assert not any(location.endswith("lighthouse.md") for location in cited(finished))
-    assert "taken out, since no source that is left supports" in done.out
+    assert 'that rested on the excluded source "Skerry Light" were taken out.' in done.out
     searched = "No other sources were searched for what was taken out"
     assert f"{searched}: that needs a language model" in done.out
     page = finished.call("show", "light").out
@@ -61,7 +61,7 @@ def test_an_earlier_version_names_the_exclusion_and_is_put_back_without_the_sour
     finished.call("exclude", "light", "lighthouse.md", "--because", "out of date")
     differences = finished.call("show", "light", "--diff", "1", "2").out
     notes = differences.partition("## Notes")[2]
-    assert "{+- 2 statements were taken out" in notes and "extract" not in notes
+    assert "{+- 2 statements that rested on" in notes and "extract" not in notes
     first = finished.call("show", "light", "--version", "1").out
     assert "1844" in first
     assert "Excluded by the user since: Skerry Light" in first

@@ -111,7 +111,7 @@ async def use_every_tool(desk: Desk) -> str:
         source = {"thread": thread, "sources": ["lighthouse.md"]}
         without = await peer.data("exclude_sources", because="out of date", **source)
         assert without["versions"][-1]["kind"] == "edit" and without["sources"] == []
-        assert "taken out, since no source that is left supports" in without["report"]
+        assert 'the excluded source "Skerry Light" were taken out' in without["report"]
         again = await peer.data("exclude_sources", use_again=True, **source)
         assert again == without
         fault = await peer.fault("exclude_sources", use_again=True, **source)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit.reports import AUDIT
 
+from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.evidence.citations.markers import marker_numbers
 from deep_research.core.evidence.exclusion import ExcludedSources
-from deep_research.core.records.report import Grade, Report
+from deep_research.core.records.report import CitedPassage, ClaimCheck, Grade, Report
 from deep_research.core.records.research import Calculation, CalculationInput, Finding
 from deep_research.core.records.sources import Source
 from deep_research.state import ResearchState
@@ -113,13 +115,55 @@ def test_units_of_two_sources_go_if_the_other_does_not_prove_them() -> None:
     )
     report = Report(text=text, sources=tuple(KEYS.values()), numbers=tuple(KEYS))
     unproved = ["It is old, and large.", "It has 40 flats", "Oslo, Rent: 2,410"]
-    excluded = FIRST._replace(unproved=unproved)
+    excluded = FIRST.with_unproved(unproved, report)
     assert excluded.only_they_support(report).statements == (
         "It is old, and large .",
         "It has 40 flats",
         "2,410",
     )
     assert FIRST.only_they_support(report).statements == ()
+
+
+SAID = (
+    "Brack Systems sued on 12 May over its patent on a snap-in seal. It sells caps, bags and jars."
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "left"),
+    [
+        (
+            "Brack Systems, the largest rival, sued on 12 May over a snap-in seal [1] [2].",
+            "Brack Systems sued on 12 May over a snap-in seal [2].",
+        ),
+        (
+            "Brack Systems, the largest rival, sued on 12 May. [2][1]",
+            "Brack Systems sued on 12 May. [2]",
+        ),
+        # Of a list, or of what a clause says of another one, no words can go.
+        ("It sells caps, lids, bags and jars [1] [2].", ""),
+        ("The largest rival is Brack Systems, it sued on 12 May [1] [2].", ""),
+        ("Brack Systems, the largest rival, sued on 13 May [1] [2].", ""),
+    ],
+)
+def test_a_sentence_stays_without_the_insertion_that_the_other_source_lacks(
+    sentence: str, left: str
+) -> None:
+    passage = CitedPassage(
+        source="docs:b", verdict="supported", quote=SAID, start=0, end=len(SAID), content_hash=""
+    )
+    end = len(sentence)
+    claim = ClaimCheck(start=0, end=end, verdict="supported", passages=(passage,))
+    report = report_of(sentence).model_copy(update={"claims": (claim,)})
+    [unit] = report_units(report.text, report.keys)
+    excluded = FIRST.with_unproved([unit.text], report)
+    kept = excluded.taken_out_of_state(ResearchState(sources=known(), report=report)).report
+    assert kept and kept.text == left
+    taken_out = excluded.only_they_support(report)
+    assert len(taken_out.statements) == 1 and taken_out.is_in_part is bool(left)
+    # Nothing is known of what the other source says if no check found it.
+    unchecked = report.model_copy(update={"claims": ()})
+    assert not FIRST.with_unproved([unit.text], unchecked).part_left(unit)
 
 
 def test_an_uncited_sentence_goes_with_the_figure_that_only_an_excluded_source_has() -> None:
@@ -189,7 +233,7 @@ def test_topics_of_what_was_lost_say_where_it_stood_and_nothing_of_its_words() -
     left = left_of(report).replace("## The 2,410 club", "")
     assert FIRST.lost_topics(report, left, FIRST) == [
         'section "Rents", after "It rose.": a figure',
-        'section "Rents": a figure',
+        'section "Rents", beside "It was high": a figure',
         'section "Rents", the cell "Oslo, Rent" of a table: a figure',
         'section "Rents", a row of the table "City | Rent | Flats": a figure',
         "the report: a statement",

@@ -177,7 +177,8 @@ async def test_a_user_who_does_not_want_a_source_gets_a_version_without_it(
         "Ada Moran was born in Tralee. [2]\n\nShe kept the light. [2]"
     )
     assert state.excluded[key_of(state, "lighthouse.md")].because == "Out of date."
-    assert "1 statement was taken out, since no source that is left supports it" in notes(state)
+    changed = 'the excluded source "Skerry Light" was taken out or changed.'
+    assert f"1 statement that rested on {changed}" in notes(state)
     # Its clarifier saw the report before it was excluded, and nobody else did.
     counts["clarifier"] += 1
     shown = shown_since(run, counts)
@@ -334,6 +335,7 @@ PAPERS = {
     "note_md": f"# Market note on filters\n\n{NOTE} {SALES}\n",
 }
 PARTLY = "Brackwater, the largest rival, sued on 12 September 2025"
+PROVED = "Brackwater sued on 12 September 2025."
 TWICE = "On 12 September 2025 the firm was taken to court by Brackwater"
 FIGURES = "Brackwater wants 31,000 pounds and sold 5,520 filters"
 LAWSUIT = "There is a lawsuit between the two"
@@ -409,17 +411,16 @@ async def test_a_statement_of_two_sources_stays_without_one_only_if_the_other_su
     counts = counted(run)
     state = await run.ask(DO_WITHOUT)
     assert state.report and state.report.text == (
-        f"## Suit\n\n{TWICE}. [1] {LAWSUIT}. [1]\n\nBrackwater sued in 2025. [1]"
+        f"## Suit\n\n{TWICE}. [1] {PROVED} [1] {LAWSUIT}. [1]\n\nBrackwater sued in 2025. [1]"
     )
-    assert "2 statements were taken out, since no source that is left supports them." in notes(
-        state
-    )
+    changed = 'the excluded source "Market note on filters" were taken out or changed.'
+    assert f"2 statements that rested on {changed}" in notes(state)
     assert "No statement of the report" not in notes(state)
     # The kept verdict on one statement holds, and a figure that is gone needs no judge.
     judged = list[list[str]]()
     for request in run.calls("verifier")[counts["verifier"] :]:
         judged.append([unit["says"] for unit in units_shown(request.text)[0]])
-    assert judged == [[f"{PARTLY}.", f"{LAWSUIT}."], ["Brackwater sued in 2025."]]
+    assert judged == [[f"{PARTLY}.", f"{LAWSUIT}."], [PROVED, "Brackwater sued in 2025."]]
     assert "5,520" not in shown_since(run, counts)
     [writer] = run.calls("writer")[counts["writer"] :]
     assert "largest rival" not in writer.text and SUIT in writer.text
@@ -438,6 +439,9 @@ async def test_a_statement_of_two_sources_stays_without_one_only_if_the_other_su
         tasks = [finding.task for finding in state.own_findings]
     assert len(tasks) == 2
     assert all('section "Suit"' in task and "rival" not in task for task in tasks)
+    # Only one of them has lost a figure.
+    assert f'a statement, beside what other sources say: "{SUIT}"' in tasks[0]
+    assert f'a figure, beside what other sources say: "{COSTS}"' in tasks[1]
 
 
 @pytest.mark.parametrize("is_reverted", [False, True])
@@ -455,6 +459,7 @@ async def test_what_no_judge_has_proved_is_marked_and_named(
     text = state.report.text
     assert f"{PARTLY}. [1] *(not verified)*" in text and "[2]" not in text
     assert ("court by Brackwater. [1] *(not" in text) is not is_reverted
-    assert "1 statement was taken out" in notes(state)
+    left_out = 'rested on the excluded source "Market note on filters" was taken out.'
+    assert f"1 statement that {left_out}" in notes(state)
     assert "whether the others fully support this was not checked" in notes(state)
     assert '"Brackwater, the largest rival, sued on …"' in notes(state)
