@@ -452,6 +452,14 @@ class _Editor:
         """Return the calculations that a text cites, and those that they rest on."""
         return tuple(with_basis(cited_calculations(text), self._known_calculations))
 
+    def _behind_calculations(self, draft: Draft) -> set[int]:
+        """Return the numbers of the sources that a report lists for its calculations."""
+        numbers = self._state.numbers
+        listed = set[int]()
+        for calculation in draft.calculations:
+            listed.update(numbers[key] for key in calculation.sources if key in numbers)
+        return listed
+
     @property
     def _known_calculations(self) -> dict[int, Calculation]:
         """The calculations of the thread as they are now, by number."""
@@ -516,7 +524,8 @@ class _Editor:
             fewest_words = None
         elif run.language_code in _NOUNS_CAPITALISED:
             fewest_words = 2
-        lost = losses(edited.replaced, edited.draft.text, request, fewest_words)
+        listed = self._behind_calculations(edited.draft)
+        lost = losses(edited.replaced, edited.draft.text, request, fewest_words, listed)
         if lost:
             named = ", ".join(lost[:_NAMED])
             if len(lost) > _NAMED:
