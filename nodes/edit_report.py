@@ -24,7 +24,7 @@ from ..core.models.resolve import RoleModels
 from ..core.records.report import Draft, Grade, Report
 from ..core.records.research import Calculation, by_calculation_number
 from ..core.writing.blocks import ReportBlock, report_blocks
-from ..core.writing.calculating import CalculatingForm, Calculations
+from ..core.writing.calculating import CALCULATION_LINES, CalculatingForm, Calculations
 from ..core.writing.forms import Filler
 from ..core.writing.language import Language
 from ..core.writing.versions import ThreadVersions
@@ -67,6 +67,13 @@ _NOUNS_CAPITALISED = frozenset({"de", "lb"})
 class EditReport(CalculatingForm):
     """Hand in the changes of the report."""
 
+    calculations: list[str] = Field(
+        default_factory=list,
+        description="What to calculate, or to calculate again: you are then asked again, with the "
+        "results. An earlier calculation is changed by its number, as `[calc 2] = 12000 € [3] - "
+        "6000 € (request)`; the figures before its number in the report follow. Add a new one only "
+        f"for a figure that is needed and that nobody has calculated. {CALCULATION_LINES}",
+    )
     edits: list[ReportEdit]
     """The changes; empty if there is nothing to change."""
     title: str = ""
