@@ -22,11 +22,18 @@ _BEFORE_WORDS = "*_\"'“„«( "
 """What may stand before the first word of a sentence or cell."""
 
 
-def losses(before: str, after: str, asked: str, fewest_words: int | None = 1) -> list[str]:
+def losses(
+    before: str,
+    after: str,
+    asked: str,
+    fewest_words: int | None = 1,
+    listed: Collection[int] = (),
+) -> list[str]:
     """Return the figures, dates, names and citations of a text that an edited report no longer has.
 
     What the user's request (`asked`) names itself is left out. Only names of at least
-    `fewest_words` are looked for; None: no names, as in a translation.
+    `fewest_words` are looked for; None: no names, as in a translation. `listed` are numbers of
+    sources that the report lists without citing them.
     """
     old = _Content(before)
     new = _Content(f"{after}\n\n{asked}")
@@ -44,7 +51,7 @@ def losses(before: str, after: str, asked: str, fewest_words: int | None = 1) ->
             is_there = f" {' '.join(tokens(name))} " in words_after
             if len(name.split()) >= fewest_words and not is_there:
                 lost[name] = None
-    cited = set(marker_numbers(after))
+    cited = {*marker_numbers(after), *listed}
     for marker in marker_numbers(before):
         if marker not in cited:
             lost[f"[{marker}]"] = None

@@ -25,7 +25,7 @@ from ..core.records.report import Draft, Grade, Report
 from ..core.records.research import Calculation, by_calculation_number
 from ..core.records.sources import Source
 from ..core.writing.blocks import ReportBlock, report_blocks
-from ..core.writing.calculating import CalculatingForm, Calculations
+from ..core.writing.calculating import CALCULATION_LINES, CalculatingForm, Calculations
 from ..core.writing.forms import Filler
 from ..core.writing.language import Language
 from ..core.writing.versions import ThreadVersions
@@ -68,6 +68,13 @@ _NOUNS_CAPITALISED = frozenset({"de", "lb"})
 class EditReport(CalculatingForm):
     """Hand in the changes of the report."""
 
+    calculations: list[str] = Field(
+        default_factory=list,
+        description="What to calculate, or to calculate again: you are then asked again, with the "
+        "results. An earlier calculation is changed by its number, as `[calc 2] = 12000 € [3] - "
+        "6000 € (request)`; the figures before its number in the report follow. Add a new one only "
+        f"for a figure that is needed and that nobody has calculated. {CALCULATION_LINES}",
+    )
     edits: list[ReportEdit]
     """The changes; empty if there is nothing to change."""
     title: str = ""
@@ -463,6 +470,14 @@ class _Editor:
         """Return the calculations that a text cites, and those that they rest on."""
         return tuple(with_basis(cited_calculations(text), self._known_calculations))
 
+    def _behind_calculations(self, draft: Draft) -> set[int]:
+        """Return the numbers of the sources that a report lists for its calculations."""
+        numbers = self._state.numbers
+        listed = set[int]()
+        for calculation in draft.calculations:
+            listed.update(numbers[key] for key in calculation.sources if key in numbers)
+        return listed
+
     @property
     def _known_calculations(self) -> dict[int, Calculation]:
         """The calculations of the thread as they are now, by number."""
@@ -527,7 +542,8 @@ class _Editor:
             fewest_words = None
         elif run.language_code in _NOUNS_CAPITALISED:
             fewest_words = 2
-        lost = losses(edited.replaced, edited.draft.text, request, fewest_words)
+        listed = self._behind_calculations(edited.draft)
+        lost = losses(edited.replaced, edited.draft.text, request, fewest_words, listed)
         if lost:
             named = ", ".join(lost[:_NAMED])
             if len(lost) > _NAMED:

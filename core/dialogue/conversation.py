@@ -47,7 +47,7 @@ _ATTACHED = "deep_research_attached"
 JSON."""
 _LATEST = 5
 """Number of the user's latest messages that the clarifier, the planner and the orchestrator are
-shown beside the first one."""
+shown beside the first one and those that led to changed versions of a report."""
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters except tabs and line feeds, and surrogates."""
 _FILES = TypeAdapter(list[Attached])
@@ -148,17 +148,22 @@ class Conversation(NamedTuple):
         return texts
 
     def latest_for_models(self) -> list[AnyMessage]:
-        """Return the user's first message and the end of the conversation, with the user's last
-        five messages, as models see it: what follows a report often makes no sense without the
-        request that led to it."""
+        """Return the user's first message, the changes of a report that the user has asked for, and
+        the end of the conversation, with the user's last five messages, as models see it: what
+        follows a report often makes no sense without the requests that led to it."""
         asked: list[int] = []
+        edits: list[int] = []
         for index, message in enumerate(self.messages):
             if isinstance(message, HumanMessage):
                 asked.append(index)
+            elif asked and message.additional_kwargs.get(_REPLACES):
+                edits.append(asked[-1])
         latest = self
         if len(asked) > _LATEST:
-            first = self.messages[asked[0]]
-            latest = Conversation([first, *self.messages[asked[-_LATEST] :]])
+            start = asked[-_LATEST]
+            earlier = [index for index in (asked[0], *edits) if index < start]
+            shown = [self.messages[index] for index in dict.fromkeys(earlier)]
+            latest = Conversation([*shown, *self.messages[start:]])
         return latest.for_models()
 
     def for_models(self) -> list[AnyMessage]:

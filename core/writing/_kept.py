@@ -18,8 +18,9 @@ from ..errors import log_failure
 from ..evidence.checking.proof import Grounds, OtherPremises, stands_in
 from ..evidence.checking.units import ReportUnit
 from ..evidence.citations.markers import without_markers
+from ..evidence.text.words import dates_in
 from ..records.report import JudgeGrade
-from ..records.research import Calculation
+from ..records.research import Calculation, CalculationInput
 from ..records.sources import Record, short_hash
 from ._judging import Evidence, StatedVerdict, UnitJudgement, UnitKey, UnitOutcome, key_of
 
@@ -29,6 +30,10 @@ _IS_CITED = ("source", "calculation")
 """Origins of inputs that a unit has to cite to be where they come from."""
 _STATEMENTS = ("statement", "cell")
 """Kinds of units that state something, and from which others may conclude."""
+_NAMES = ("label", "head")
+"""Kinds of units that name the rows and columns of a table."""
+_YEAR_LENGTH = 4
+"""Length of an ISO date that is only a year."""
 
 
 class KeptSource(Record):
@@ -78,6 +83,9 @@ class KeptJudgement(Record):
     """Whether any new text that it would be compared with could change it, as nothing was found."""
     premises: tuple[int, ...] = ()
     """Indexes of the units that it rests on."""
+    restated: tuple[int, ...] = ()
+    """Indexes of the units that state figures from which it is calculated, and which were found in
+    sources: it rests on their words, but not on the verdicts on them."""
     sections: tuple[int, ...] = ()
     """Indexes of the sections from whose statements it may conclude; none if it is proved by
     premises, or needs none."""
@@ -219,6 +227,8 @@ class Unchanged:
             return False
         if judgement.rests_on_messages and not self._has_messages:
             return False
+        if not all(self._has_words(self._kept.units[index]) for index in judgement.restated):
+            return False
         if not judgement.is_open:
             return self._same_sources.issuperset(judgement.sources)
         compared = set(judgement.sources)
@@ -304,6 +314,7 @@ def _kept_judgement(key: UnitKey, basis: _Basis | None, decided: Decided) -> Kep
         sources=tuple(basis.sources),
         is_open=basis.is_open,
         premises=tuple(sorted(basis.premises)),
+        restated=tuple(sorted(basis.restated)),
         sections=tuple(sorted(basis.sections)),
         rests_on_messages=basis.rests_on_messages,
     )
@@ -375,6 +386,7 @@ class _Basis(NamedTuple):
     sources: Sequence[str]
     is_open: bool
     premises: Collection[int]
+    restated: Collection[int]
     sections: Collection[int]
     rests_on_messages: bool
 
@@ -387,13 +399,13 @@ class _Trail:
         self._judged = decided.judged
         self._evidence = evidence
         self.sections = _Sections(units, decided.wrong)
-        self._stating = defaultdict[float, set[int]](set)
-        """Indexes of the units that state or calculate a number, by its value."""
+        self._stating = defaultdict[float | str, set[int]](set)
+        """Indexes of the units that state or calculate a figure (see `_figures`)."""
         for index, unit in enumerate(self._units):
             judgement = self._judged.get(key_of(unit))
             calculations = judgement.calculations if judgement else ()
-            for value in _values(unit.text, calculations):
-                self._stating[value].add(index)
+            for figure in _figures(unit.text, calculations):
+                self._stating[figure].add(index)
 
     def basis(self, index: int, places: Sequence[ReportUnit]) -> _Basis | None:
         """Return what the judgement on a unit rests on; `places` are all units with its key.
@@ -409,15 +421,19 @@ class _Trail:
         is_refuted = judgement.verdict == "contradicted"
         is_open = is_negative or judgement.is_absence or (is_refuted and not has_proof)
         premises = set[int]()
+        restated = set[int]()
         sections = set[int]()
         rests_on_messages = False
         for calculation in judgement.calculations:
-            premises |= self._behind_inputs(calculation)
+            for given in calculation.inputs:
+                behind = restated if given.origin == "source" else premises
+                behind.update(self._behind_input(given, calculation))
             rests_on_messages |= any(given.origin == "request" for given in calculation.inputs)
         for words in judgement.elsewhere:
             premises |= self._with_words(words)
             rests_on_messages |= stands_in(words, self._evidence.request)
-        if not unit.is_cited and not is_negative:
+        claims_nothing = unit.kind in _NAMES and judgement.stated == "reasoning"
+        if not unit.is_cited and not is_negative and not claims_nothing:
             premises |= self._behind_figures(unit, judgement)
         if not has_proof and not is_negative:
             for same_unit in places:
@@ -428,24 +444,24 @@ class _Trail:
             sources=list(dict.fromkeys([*unit.sources, *judgement.sources])),
             is_open=is_open,
             premises=premises - {index},
+            restated=restated - {index},
             sections=sections,
             rests_on_messages=rests_on_messages,
         )
 
-    def _behind_inputs(self, calculation: Calculation) -> set[int]:
-        """Return the indexes of the units from which the inputs of a calculation may come: all that
+    def _behind_input(self, given: CalculationInput, calculation: Calculation) -> set[int]:
+        """Return the indexes of the units from which an input of a calculation may come: all that
         state such a value. For a calculation of the thread it is known which inputs come from a
         source or an earlier calculation; then only those that cite that."""
         indexes = set[int]()
-        for given in calculation.inputs:
-            if given.origin in _NEEDS_NO_PREMISE:
-                continue
-            for index in self._stating[_rounded(given.value)]:
-                unit = self._units[index]
-                is_known = bool(calculation.number) and given.origin in _IS_CITED
-                is_cited = given.source in unit.sources or given.calculation in unit.calculations
-                if is_cited or not is_known:
-                    indexes.add(index)
+        if given.origin in _NEEDS_NO_PREMISE:
+            return indexes
+        is_known = bool(calculation.number) and given.origin in _IS_CITED
+        for index in self._stating[_rounded(given.value)]:
+            unit = self._units[index]
+            is_cited = given.source in unit.sources or given.calculation in unit.calculations
+            if is_cited or not is_known:
+                indexes.add(index)
         return indexes
 
     def _with_words(self, words: str) -> set[int]:
@@ -462,12 +478,13 @@ class _Trail:
         quoted = [judgement.words]
         for passage in judgement.passages:
             quoted += [passage.above, passage.around]
-        given = _values(" ".join(quoted), judgement.calculations)
+        words = " ".join(quoted)
+        given = _figures(words) | _values(words, judgement.calculations)
         for calculation in judgement.calculations:
             given.update(_rounded(used.value) for used in calculation.inputs)
         indexes = set[int]()
-        for value in _values(unit.text) - given:
-            indexes |= self._stating[value]
+        for figure in _figures(unit.text) - given:
+            indexes |= self._stating[figure]
         return indexes
 
 
@@ -501,7 +518,17 @@ class _Sections:
         return set(range(len(self.statements)))
 
 
-def _values(text: str, calculations: tuple[Calculation, ...] = ()) -> set[float]:
+def _figures(text: str, calculations: tuple[Calculation, ...] = ()) -> set[float | str]:
+    """Return what `_values` returns, but dates with a month as a whole, in ISO form: nothing is
+    calculated from the day of one alone."""
+    dates = [date for date in dates_in(text) if len(date.iso) > _YEAR_LENGTH]
+    without_dates = text
+    for date in reversed(dates):
+        without_dates = f"{without_dates[: date.start]} {without_dates[date.end :]}"
+    return {*_values(without_dates, calculations), *(date.iso for date in dates)}
+
+
+def _values(text: str, calculations: tuple[Calculation, ...] = ()) -> set[float | str]:
     """Return the values of a text's numbers that calculations may use, and of the results of
     calculations, exact and as written."""
     premises = OtherPremises(report=text, calculations=calculations)

@@ -25,12 +25,13 @@ from kit.runs import (
     stopped_at,
 )
 from kit.server import FILES, asked
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from deep_research.app._edits import EditRefused
 from deep_research.app.embed import ResearchGraph, thread_config
+from deep_research.core.dialogue.conversation import Conversation, marked
 from deep_research.core.dialogue.transcripts import Transcript, fit_window
 from deep_research.core.errors import QuestionRefused
 from deep_research.core.models._faults import AnswerRefused
@@ -41,6 +42,19 @@ FROM_READ = calls(call("answer_from_read"))
 FOLLOW_UP = "How tall is the Skerry Light?"
 TALL = "It stands 38 metres tall. [1]"
 SAVING = ("stream", "invoke", "get_state", "get_state_history", "update_state", "bulk_update_state")
+
+
+def test_models_see_the_first_request_all_changes_of_the_report_and_the_latest_messages() -> None:
+    messages: list[AnyMessage] = [HumanMessage("First."), marked("# One", "report")]
+    for wish in ("At most 450 words.", "Add a table."):
+        messages += [HumanMessage(wish), marked("# Other", "report", replaces=True)]
+    # A version that was put back has no message of the user.
+    messages.append(marked("# One", "report", replaces=True))
+    for number in range(7):
+        messages += [HumanMessage(f"Question {number}?"), marked("So.", "report")]
+    shown = [message.text for message in Conversation(messages).latest_for_models()]
+    assert shown[:4] == ["First.", "At most 450 words.", "Add a table.", "Question 2?"]
+    assert len(shown) == 3 + 2 * 5 and shown[-2:] == ["Question 6?", "So."]
 
 
 @pytest.mark.behaviour("O-89")

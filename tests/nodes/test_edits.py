@@ -335,6 +335,8 @@ def test_figures_names_and_citations_that_are_lost_are_named() -> None:
     found = losses(before, after, "Leave out the 154 steps.")
     assert found == ["1844", "Ada Moran of Tralee", "[2]"]
     assert losses(before, before, "") == []
+    # A source behind a calculation stays among the sources of the report.
+    assert losses(before, after, "", None, [2]) == ["1844", "154"]
     # In a translation names have other words; in German all nouns look like names.
     assert losses(before, after, "", None) == ["1844", "154", "[2]"]
     assert "Tralee" not in losses("Sie kam aus Tralee. Ada Moran.", "Sie kam.", "", 2)

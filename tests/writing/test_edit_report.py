@@ -16,6 +16,7 @@ from deep_research.app.embed import thread_config
 from deep_research.app.versions import arevert_thread
 from deep_research.core.errors import RateLimited, ReportNotEditable
 from deep_research.core.records.report import word_count
+from deep_research.nodes.edit_report import EditReport
 from deep_research.state import ResearchState
 
 TITLE = "The Skerry Light"
@@ -541,11 +542,17 @@ async def test_wishes_whose_versions_were_undone_are_not_shown_to_the_editor(
     assert drop in said and summary not in said and third not in said
 
 
+def test_the_form_says_how_new_and_earlier_figures_are_calculated() -> None:
+    described = EditReport.model_fields["calculations"].description or ""
+    assert "`[calc 2] = 12000 €" in described and "`Growth of staff: (48 [2]" in described
+
+
 async def test_a_length_asked_for_stays_known_to_later_edits(tmp_path: Path) -> None:
     """Words of the marks of the check are not counted."""
     named = edits({**AGAIN, "text": "Summary"})
     shortened = edits({"kind": "delete", "block": 4, "last": 9})
-    run = edit_lab(tmp_path, edits(AGAIN, most_words=25), named, shortened)
+    again = edits({**AGAIN, "text": "The light"})
+    run = edit_lab(tmp_path, edits(AGAIN, most_words=25), named, shortened, again)
     await run.ask()
     for words in ("Make it fit 25 words.", "Name the first section."):
         state = await run.ask(asking(words))
@@ -556,3 +563,6 @@ async def test_a_length_asked_for_stays_known_to_later_edits(tmp_path: Path) -> 
     assert f"the report has {word_count(DRAFT) + 2} words" in prompts[1]
     shorter = await run.ask(asking())
     assert "the request asks for" not in notes(shorter)
+    await arevert_thread(run.graph, run.thread, 3)
+    reverted = await run.ask(asking("Begin with a heading."))
+    assert "the request asks for 25." in notes(reverted)

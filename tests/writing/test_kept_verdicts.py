@@ -85,6 +85,8 @@ STATEMENTS = [
     ),
     Statement(DOUBLE, said("supported", "", "2 * 14 % = 28 %"), (GROWTH,)),
     Statement("It says the bridge is 84 metres long.", said("supported", LONG)),
+    Statement("Lorries left it on 28 March 2026. [2]", said("not_found")),
+    Statement("So it closed on 14 March 2026.", said("supported", "", "14 * 2 = 28")),
 ]
 FOREIGN = 5
 """Index of the statement that cites one source and has the words of another."""
@@ -398,6 +400,40 @@ def test_a_calculated_figure_rests_only_on_units_that_cite_the_sources_of_its_in
     assert other.units_asked == {"The bridge was built in 7 years."}
     changed = thread._replace(text=f"{rows.replace('6 [1]', '5 [1]')}\n\n{built}").check(kept)
     assert calculated in changed.units_asked
+
+
+def test_neither_a_label_nor_a_figure_rests_on_a_unit_that_only_has_it_in_a_date() -> None:
+    dated = "On 3 March 2026 it ground rye."
+    rows = "| Mill | Metres |\n| --- | --- |\n| Largest three | 6 [1] |"
+    built = "The 3 mills are 6 metres wide. [1]"
+    text = f"# Mills\n\nIt has a wheel. [1] {dated} [1]\n\n# All\n\n{rows}\n\n{built}"
+    kept = Thread(text).check().kept
+    moved = Thread(text.replace("It has a wheel", "It is a mill")).check(kept)
+    assert moved.units_asked == {"It is a mill.", dated}
+    assert Thread(text.replace("3 mills", "three mills")).check(kept).units_asked == {
+        "The three mills are 6 metres wide."
+    }
+
+
+def test_what_is_calculated_from_sources_rests_on_the_words_of_others_not_on_their_verdicts() -> (
+    None
+):
+    wide = "It is 6 metres wide. [1]"
+    width = CalculationInput(value=6, origin="source", source=KEYS[1])
+    twice = CalculationInput(value=2, origin="constant")
+    calculation = Calculation(
+        number=1, name="Both", formula="6 * 2", inputs=(width, twice), value=12, result="12"
+    )
+    both = "Both have 12 metres. [calc 1]"
+    text = f"# Mills\n\nThe mill is old. {wide}\n\n{both}"
+    thread = Thread(text, calculations=[calculation])
+    kept = thread.check().kept
+    other = thread._replace(text=text.replace("mill is old", "wheel is old")).check(kept)
+    assert other.units_asked == {"The wheel is old.", "It is 6 metres wide."}
+    gone = thread._replace(text=text.replace(wide, "It is 5 metres wide. [1]")).check(kept)
+    assert "Both have 12 metres." in gone.units_asked
+    source = thread._replace(texts={**TEXTS, MILL: OTHER_TEXTS[MILL]}).check(kept)
+    assert "Both have 12 metres." in source.units_asked
 
 
 def test_nobody_corrects_again_what_could_not_be_corrected() -> None:
