@@ -97,6 +97,10 @@ def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: i
         ("(5.8 cent/km - 3.6 cent/km) * 27000 km/year = €/year", "594 €/year"),
         ("500 ct + 3 € = €", "8 €"),
         ("29 kWh/100 km * 0.3 €/kWh = €/100 km", "8.7 €/100 km"),
+        ("(75 - 55) EUR/t / 10 EUR/t * 2.65 cents/l = cents/l", "5.3 cents/l"),
+        ("(75 [2] - 55 [2]) EUR per t * 3 t", "60 €"),
+        ("(300 m + 2 km) km x 2", "4.6 km"),
+        ("(30 + 20) % * 48", "24"),
     ],
 )
 def test_units_are_carried_along_and_converted(line: str, result: str) -> None:
@@ -124,6 +128,23 @@ def test_what_is_no_arithmetic_is_refused_with_the_reason(line: str, why: str) -
     used = calculator()
     [answer] = used.calculate([line])
     assert why in answer and not used.changed
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("Mean load from 13:00 to 23:00: (4 + 6) / 2 = kW", "Mean load from 13:00 to 23:00"),
+        ("Vans: mean range: 90 km + 10 km", "Vans: mean range"),
+        ("Sum: 3 years + 4 years", "Sum"),
+        ("Break-even: 3: 3 + 2 * x = 5", "Break-even: 3"),
+        (f"{'upkeep ' * 30}: 3 + 4", ("upkeep " * 21).strip()),
+        ("x".join(["u" * 80] * 2) + ": 3 + 4", f"{'u' * 80}x{'u' * 69}"),
+    ],
+)
+def test_a_name_ends_at_the_last_colon_before_the_formula_and_is_cut_at_a_word(
+    line: str, name: str
+) -> None:
+    assert last_of(line).name == name
 
 
 def test_inputs_are_found_where_they_stand() -> None:

@@ -44,7 +44,8 @@ _WORD = r"(?!(?:x|per|of)\b)[^\W\d_]\w*"
 _TOKEN = re.compile(
     rf"(?P<number>[\ue800-\uf8ff])(?P<before>\s*[\ue000-\ue7ff])?"
     rf"(?P<words>(?:\s*{_WORD})*)(?:\s*(?:/\s*|per\s+)(?P<per>{_WORD}))?(?P<source>\s*[\ue000-\ue7ff])?"
-    r"|(?P<marker>[\ue000-\ue7ff])|(?P<unknown>[xX?](?!\w))|(?P<sign>[-+*/^()=])"
+    rf"|(?P<close>\))(?P<unit>\s*(?:[%€$£¥]|{_WORD}(?:\s+{_WORD})*)(?:\s*(?:/\s*|per\s+){_WORD})?)?"
+    r"|(?P<marker>[\ue000-\ue7ff])|(?P<unknown>[xX?](?!\w))|(?P<sign>[-+*/^(=])"
     r"|(?P<space>\s+)|(?P<other>\w+|\S)"
 )
 
@@ -96,6 +97,8 @@ class _Token(NamedTuple):
     """A sign or bracket, or `number`, `calculation` or `unknown`."""
     which: int = 0
     """Of a number its index, of a calculation its number."""
+    unit: str = ""
+    """The unit as written behind a closing bracket, which is that of the bracket: (75 - 55) €/t."""
 
 
 class Formula:
@@ -136,6 +139,9 @@ class Formula:
                     self._add(_Token("calculation", int(marker["calculation"])))
             elif found["unknown"]:
                 self._add(_Token("unknown"))
+            elif found["close"]:
+                unit = " ".join((found["unit"] or "").replace("per ", "/").split())
+                self._add(_Token(")", unit=unit.replace(" /", "/")))
             elif found["sign"]:
                 self._add(_Token(found["sign"]))
             elif found["other"]:
@@ -313,9 +319,10 @@ class _Evaluation:
                 return self._power()
             case "(":
                 inner = self._sum()
+                unit = self._next.unit
                 if not self._take(")"):
                     raise FormulaFault("a bracket is not closed")
-                return inner
+                return self._with_unit(inner, unit)
             case "number":
                 return self._quantities[token.which]
             case "calculation":
@@ -325,6 +332,16 @@ class _Evaluation:
             case "unknown" if self._unknown is not None:
                 return Quantity(self._unknown, {}, is_sure=False)
         raise FormulaFault("a number is missing")
+
+    def _with_unit(self, quantity: Quantity, unit: str) -> Quantity:
+        """Return what a bracket gives in the unit behind it, which may be empty."""
+        if is_percent(unit):
+            if quantity.is_share:
+                return quantity
+            return Quantity(quantity.value * _PERCENT, {}, is_share=True)
+        if not unit or self._unknown is not None:
+            return quantity
+        return in_unit(quantity, unit)._replace(is_sure=True)
 
 
 def dimension_of(unit: str) -> Dimension:

@@ -49,7 +49,10 @@ _BEGINS_WITH = re.compile(
     r"\s*\[calc (?P<number>\d{1,4})\]\s*(?:[:=]\s*|(?![-+*/^x×÷→:=\s]|in\b))", re.IGNORECASE
 )
 """The beginning of a line that changes an earlier calculation."""
-_NAME = re.compile(r"(?P<name>[^:=\[\]]*[^\W\d_][^:=]*?):\s+(?=\S)")
+_BEGINS_AS_NAME = re.compile(r"[^:=\[\]]*[^\W\d_]")
+_END_OF_NAME = re.compile(r":\s+(?=\S)")
+_IN_FORMULA = re.compile(r"\d|\b[xX]\b")
+"""What the rest of a line has if it is a formula."""
 _IN_UNIT = re.compile(r"\s+(?:in|→|->)\s+(?P<unit>[^\d=()*]+)$")
 """The unit of the result at the end of a line, after a word or arrow instead of a sign."""
 _UNKNOWN = re.compile(r"(?<![^\W\d])[xX?](?!\w)(?!\s*[\d(\[$€£¥])|(?<![\w)%\]]\s)\b[xX]\b")
@@ -313,11 +316,7 @@ class _Wanted(NamedTuple):
     @classmethod
     def read(cls, line: str) -> _Wanted:
         """Take a line apart."""
-        name = ""
-        named = _NAME.match(line)
-        if named:
-            name = named["name"].strip(" *`\"'")[:_LONGEST_NAME]
-            line = line[named.end() :]
+        name, line = _name_and_rest(line)
         unit = ""
         in_words = _IN_UNIT.search(line)
         if in_words:
@@ -332,6 +331,27 @@ class _Wanted(NamedTuple):
             return cls(name, before, unit or target)
         [operand, *_] = Formula(target).operands
         return cls(name, before, unit or operand.unit, target)
+
+
+def _name_and_rest(line: str) -> tuple[str, str]:
+    """Return the name of a line, which may be empty, and what follows. It ends at the last colon
+    that a formula follows, since it may have a time or another colon itself."""
+    beginning = _BEGINS_AS_NAME.match(line)
+    if not beginning:
+        return "", line
+    ends = list(_END_OF_NAME.finditer(line.partition("=")[0], beginning.end()))
+    for end in reversed(ends):
+        if _IN_FORMULA.search(line, end.end()) or end == ends[0]:
+            return _cut(line[: end.start()].strip(" *`\"'"), _LONGEST_NAME), line[end.end() :]
+    return "", line
+
+
+def _cut(words: str, longest: int) -> str:
+    """Return words up to a length in characters, without one that is cut itself."""
+    if len(words) <= longest:
+        return words
+    whole, _, _ = words[: longest + 1].rpartition(" ")
+    return whole.rstrip(" ,;:") or words[:longest]
 
 
 def answer_on(calculation: Calculation) -> str:
