@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given, settings
@@ -29,9 +30,9 @@ NET, PAYBACK = "Net price: 12000 € [1] - 7500 € [2]", "Payback: [calc 1] / 4
 FINITE = st.floats(min_value=0.01, max_value=1e6).map(lambda value: round(value, 2))
 
 
-def calculator(request: str = REQUEST) -> Calculator:
+def calculator(request: str = REQUEST, texts: Mapping[int, str] = SOURCES) -> Calculator:
     sources = {}
-    for number, text in SOURCES.items():
+    for number, text in texts.items():
         sources[number] = f"source-{number}", Known([SourceText("", text)], "")
     return Calculator(sources, request)
 
@@ -177,6 +178,98 @@ def test_an_input_is_not_found_where_only_its_digits_stand() -> None:
     assert second.origin == "supposed" and "stands in nothing shown" in digits
 
 
+POWER = "Electricity costs us 21.5 cents per kWh, plus 74 EUR per kW of peak load."
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (POWER, "26840 / 100 * 28 * 0.215 [1] = EUR/year"),
+        (POWER, "7515 kWh * 0.215 [1] = EUR/year"),
+        (POWER, "7515 kWh * 0.215 EUR/kWh [1]"),
+        (POWER, "0.215 €/kWh * 7515 kWh"),
+        (POWER, "215 €/MWh [1] * 7.5 MWh"),
+        ("Service costs 3.6 ct/km.", "88 * 305 * 0.036 [1] = EUR/year"),
+        ("It takes 0.215 € per kWh.", "21.5 cents/kWh [1] * 3 kWh"),
+        ("It weighs 3.5 t.", "3500 kg [1] - 900 kg"),
+        ("It weighs 0.4 kg.", "400 g * 7 = kg"),
+        ("The coast is 1,250 m away.", "1.25 [1] * 7 = km"),
+        ("The plant has 1 450 MW.", "1.45 GW [1] * 7"),
+        ("Guests stay 36 hours.", "1.5 days [1] * 7"),
+        ("The residual value is 16% of the price.", "34500 * 0.16 [1] = EUR"),
+        ("Its power factor is 0.95.", "95 % [1] * 700"),
+        ("A branch has 1.2 million customers.", "1,200,000 [1] / 7"),
+        ("A branch has 1,200,000 customers.", "1.2 million customers [1] / 7"),
+    ],
+)
+def test_an_input_is_found_where_it_stands_in_another_unit(text: str, line: str) -> None:
+    used = calculator("", {1: text})
+    answers = used.calculate([line])
+    [found] = used.changed.values()
+    [stated] = [given for given in found.inputs if given.origin == "source"]
+    assert stated.words and stated.words in text, answers
+    if "[1]" in line:
+        asked = calculator(text, {})
+        asked.calculate([line.replace("[1]", "(request)")])
+        [found] = asked.changed.values()
+        assert "request" in {given.origin for given in found.inputs}
+        findings = finding_with(found)
+        [kept] = number_calculations(findings, (), text).calculations.values()
+        assert kept.inputs == found.inputs
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        # Nothing in the line is money, or the place is not named.
+        (POWER, "7515 kWh * 0.215 [1] = kg"),
+        (POWER, "7515 * 0.215 = EUR/year"),
+        (POWER, "7515 kWh * 0.215 EUR/km [1]"),
+        (POWER, "0.215 kg [1] * 3"),
+        ("In 21.5 Centre Street.", "0.215 [1] * 7 = EUR"),
+        ("The cable has 500 m.", "0.5 [1] * 7 = EUR"),
+        ("The cable has 500 m.", "0.5 kg [1] * 7"),
+        ("The cable has 500 m.", "5 km [1] * 7"),
+        ("Service costs 3.6 ct/km.", "88 * 0.37 [1] = EUR"),
+        ("The share is 16 %.", "34500 * 0.16 = EUR"),
+        ("They met 3 years ago.", "36 months * 14 €/month"),
+        ("The share is 16 %.", "0.16 € [1] * 20000"),
+        ("The share is 16.", "0.16 [1] * 20000"),
+        ("Version 0.16.2 of it.", "34500 * 16 % [1]"),
+        ("The margin is 0.16 ct.", "34500 * 16 % [1]"),
+    ],
+)
+def test_an_input_is_not_found_in_a_unit_of_another_quantity(text: str, line: str) -> None:
+    for used in (
+        calculator("", {1: text}),
+        calculator(text, {}),
+    ):
+        answers = used.calculate([line if used._sources else line.replace("[1]", "(request)")])
+        [found] = used.changed.values()
+        assert {given.origin for given in found.inputs} <= {"supposed", "constant"}, answers
+
+
+UNITS = ("km", "m", "cm", "kg", "g", "t", "kWh", "MWh", "kW", "MW", "€", "cents", "%", "")
+
+
+@given(st.integers(13, 99_999), st.sampled_from(UNITS), st.sampled_from(UNITS), st.integers(-3, 3))
+@settings(max_examples=60)
+def test_digits_alone_are_no_other_unit(digits: int, stated: str, wanted: str, power: int) -> None:
+    value = digits * 10.0**power
+    used = calculator("", {1: f"The measured value is {digits} {stated} today."})
+    used.calculate([f"{value:.5f} [1] * 7 kelvins = {wanted}".rstrip(" =")])
+    factors = {
+        ("km", "m"): -3, ("km", "cm"): -5, ("m", "km"): 3, ("m", "cm"): -2, ("cm", "m"): 2,
+        ("cm", "km"): 5, ("kg", "g"): -3, ("kg", "t"): 3, ("g", "kg"): 3, ("g", "t"): 6,
+        ("t", "kg"): -3, ("t", "g"): -6, ("kWh", "MWh"): 3, ("MWh", "kWh"): -3, ("kW", "MW"): 3,
+        ("MW", "kW"): -3, ("€", "cents"): -2, ("cents", "€"): 2,
+    }  # fmt: skip
+    for found in used.changed.values():
+        is_converted = factors.get((wanted, stated)) == power or (stated == "%" and power == -2)
+        is_found = found.inputs[0].origin == "source"
+        assert is_found == (is_converted or power == 0) or found.inputs[0].origin == "constant"
+
+
 def test_the_same_line_is_calculated_once() -> None:
     used = calculator()
     first, again = used.calculate([NET, "The net price again: 12000 € [1] - 7500 € [2]"])
@@ -265,6 +358,20 @@ def test_calculations_of_a_round_get_their_numbers_in_the_order_of_the_tasks() -
     assert (last.formula, [*last.rests_on]) == ("[calc 4] * 900 homes", [4]) and last.is_proved
     # The task said so, not the user.
     assert not numbered.calculations["calc 3"].is_proved
+
+
+def finding_with(*calculations: Calculation) -> dict[str, Finding]:
+    found = Finding(
+        id="0",
+        question_id="q",
+        cycle=0,
+        position=0,
+        task="",
+        text="",
+        ended="done",
+        calculations=calculations,
+    )
+    return {found.id: found}
 
 
 def test_citations_of_calculations_are_read_in_several_forms() -> None:

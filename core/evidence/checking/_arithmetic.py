@@ -38,6 +38,7 @@ _TIMES = re.compile(r"(?<=[\w)%€$£¥°\]\ue000-\uf8ff])\s*\bx\b\s*(?=[\d(\[$�
 """An x that stands for a multiplication sign."""
 _POWER = re.compile(r"(?<=[\d)%\ue000-\uf8ff])\s*\^\s*")
 _DIGITS = re.compile(r"^\D*[\d.,'\s]+")
+_PER = re.compile(r"\s*(?:/|per\b)\s*(?P<per>[^\W\d_]\w*)")
 _COUNT = re.compile(r"\s*\d+\s*(?=\D)")
 """The count of a unit: 100 in "100 km"."""
 _WORD = r"(?!(?:x|per|of)\b)[^\W\d_]\w*"
@@ -371,6 +372,55 @@ def in_unit(quantity: Quantity, unit: str) -> Quantity:
     return quantity._replace(dimension=wanted)
 
 
+def converted(value: float, unit: str, wanted: str) -> float | None:
+    """Return a value in another unit of the same quantity; None if the units are the same or
+    measure different things.
+
+    A part behind a slash counts only if both have one. Without a unit, a share is a fraction of 1.
+    """
+    if is_percent(unit):
+        return value * _PERCENT if not wanted else None
+    if is_percent(wanted):
+        return value / _PERCENT if not unit else None
+    if "/" not in unit or "/" not in wanted:
+        unit, _, _ = unit.partition("/")
+        wanted, _, _ = wanted.partition("/")
+    given, target = dimension_of(unit), dimension_of(wanted)
+    if not given or not target or dict(given) == dict(target):
+        return None
+    factor = _factor_between(given, target)
+    return None if factor in (None, 1.0) else value * (factor or 1.0)
+
+
+def digits_in_other_units(value: float, unit: str) -> frozenset[str]:
+    """Return the digits with which a value may be written in units of the same quantity, without
+    zeros at either end."""
+    first, *others = unit.split("/")
+    # Hundredths and thousandths have the same digits.
+    factors = [1.0, *_reached(_measure(first)).values()]
+    for other in others:
+        factors += [1 / factor for factor in _reached(_measure(other)).values()]
+    digits = set[str]()
+    for factor in factors:
+        mantissa, _, _ = f"{value * factor:.11e}".partition("e")
+        digits.add(mantissa.replace(".", "").strip("0"))
+    return frozenset(filter(None, digits))
+
+
+def stated_unit(number: Number, text: str) -> str:
+    """Return the unit of a number in a text, also if it is the hundredth part of a currency, with
+    what it is per: `cents/kWh`; empty if it has none."""
+    unit = number.measure
+    end = number.end
+    if not unit:
+        hundredth = _HUNDREDTH.match(text, end)
+        if hundredth is None:
+            return ""
+        unit, end = hundredth["unit"], hundredth.end()
+    per = _PER.match(text, end)
+    return f"{unit}/{per['per']}" if per else unit
+
+
 def is_percent(unit: str) -> bool:
     """Whether a unit is percent, or percentage points."""
     return _measure(unit) == "%"
@@ -457,6 +507,7 @@ def _factors() -> Mapping[str, Mapping[str, float]]:
 
 
 _HUNDREDTHS = frozenset(WORDS["hundredths"].split())
+_HUNDREDTH = re.compile(rf"\s?-?(?P<unit>(?:{'|'.join(_HUNDREDTHS)})s?)\b", re.IGNORECASE)
 
 
 @cache
@@ -469,6 +520,12 @@ def _factor(unit: str, other: str) -> float | None:
         return 0.01
     if other in _HUNDREDTHS and _is_currency(unit):
         return 100.0
+    return _reached(unit).get(other)
+
+
+@cache
+def _reached(unit: str) -> Mapping[str, float]:
+    """Return how many of each other unit one of a unit has, and 1 for itself."""
     reached = {unit: 1.0}
     waiting = [unit]
     for current in waiting:
@@ -476,7 +533,7 @@ def _factor(unit: str, other: str) -> float | None:
             if following not in reached:
                 reached[following] = reached[current] * factor
                 waiting.append(following)
-    return reached.get(other)
+    return reached
 
 
 def _factor_between(given: Dimension, wanted: Dimension) -> float | None:

@@ -5,10 +5,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...records.research import Calculation, CalculationInput, Finding, by_calculation_number
+from ...records.research import (
+    Calculation,
+    CalculationInput,
+    Finding,
+    InputOrigin,
+    by_calculation_number,
+)
 from ..citations.citing import Edit, with_edits
 from ..citations.markers import scan, with_calculations
 from ..text.numbers import Number, numbers_in
@@ -18,10 +24,13 @@ from ._arithmetic import (
     FormulaFault,
     Operand,
     Quantity,
+    converted,
+    digits_in_other_units,
     dimension_of,
     in_unit,
     is_percent,
     scale_of,
+    stated_unit,
     unit_names,
     unit_words,
 )
@@ -76,6 +85,7 @@ class Calculator:
         """
         self._sources = sources
         self._request = request
+        self._request_text = SourceText("", request)
         self._known = by_calculation_number(earlier)
         self.changed = dict[str, Calculation]()
         """The calculations that are new or have changed, by name: `calc 2`."""
@@ -156,7 +166,13 @@ class Calculator:
         name = wanted.name
         if before:
             name = name or before.name
-        found = [self._input(part, name) for part in formula.parts]
+        units = [wanted.unit or (before.unit if before else "")]
+        for part in formula.parts:
+            if isinstance(part, Operand):
+                units.append(part.unit)
+            elif part in self._known:
+                units.append(self._known[part].unit)
+        found = [self._input(part, name, units) for part in formula.parts]
         inputs = tuple(given for given, _ in found)
         new = Calculation(
             number=max(self._known, default=0) + 1,
@@ -232,9 +248,11 @@ class Calculator:
             waiting.difference_update(ready)
         return again
 
-    def _input(self, part: Operand | int, name: str) -> tuple[CalculationInput, str]:
+    def _input(
+        self, part: Operand | int, name: str, units: Sequence[str]
+    ) -> tuple[CalculationInput, str]:
         """Return a part of a formula as an input, with a remark for the model if it is stated
-        nowhere or elsewhere; `name` is that of the calculation."""
+        nowhere or elsewhere; `name` is that of the calculation, `units` are those in its line."""
         if isinstance(part, int):
             if part not in self._known:
                 raise FormulaFault(f"there is no [calc {part}]")
@@ -243,7 +261,9 @@ class Calculator:
         given = CalculationInput(value=_value(number, ()), unit=part.unit, origin="supposed")
         named = [part.source] if part.source in self._sources else []
         is_named = bool(named) or part.is_from_request
+        sought = _Sought.of(part.number.readings, part.unit, units if is_named else ())
         stated = self._first_stating(named, part, name)
+        stated = stated or self._first_converted(named, sought, given, name)
         if stated:
             return stated, ""
         may_be_constant = number.measure != "%" and is_constant(given.value)
@@ -253,8 +273,15 @@ class Calculator:
         if not named and _is_among(number, values):
             value = _value(number, values)
             return given.model_copy(update={"value": value, "origin": "request"}), ""
+        if not named:
+            stated = sought.input_from(self._request_text, given, "request", name)
+            if stated:
+                return stated, ""
         # The same digits elsewhere may be a day or the name of a product.
         stated = self._first_stating(self._sources, part, name, needs_unit=is_named)
+        if not stated and part.unit and not is_percent(part.unit):
+            elsewhere = sought._replace(is_named=False)
+            stated = self._first_converted(self._sources, elsewhere, given, name)
         if stated:
             [source] = [
                 other for other, known in self._sources.items() if known[0] == stated.source
@@ -282,6 +309,18 @@ class Calculator:
                 return stated
         return None
 
+    def _first_converted(
+        self, sources: Iterable[int], sought: _Sought, given: CalculationInput, name: str
+    ) -> CalculationInput | None:
+        """Return an input from the first of some sources that states it in another unit."""
+        for source in sources:
+            key, known = self._sources[source]
+            for text in known.texts:
+                stated = sought.input_from(text, given, "source", name)
+                if stated:
+                    return stated.model_copy(update={"source": key})
+        return None
+
     def _stated_by(
         self, source: int, part: Operand, name: str, *, in_unit: bool
     ) -> CalculationInput | None:
@@ -290,7 +329,12 @@ class Calculator:
         key, known = self._sources[source]
         number = part.number
         for text in known.texts:
-            words = _words_with(number, text, name, in_unit=in_unit)
+            words = _words_with(
+                text,
+                name,
+                lambda raw: _has_digits(number, raw),
+                lambda words: _is_stated(number, words, in_unit=in_unit),
+            )
             if words:
                 values = _values_in(words)
                 return CalculationInput(
@@ -300,6 +344,75 @@ class Calculator:
                     source=key,
                     words=words,
                 )
+        return None
+
+
+class _Sought(NamedTuple):
+    """A number that is sought where it stands in another unit of the same quantity: 21.5 cents for
+    0.215 €."""
+
+    values: tuple[float, ...]
+    """Its readings."""
+    units: tuple[str, ...]
+    """Its unit, or those that it may have; empty for a fraction of 1."""
+    is_named: bool
+    """Whether the line says where it stands. Elsewhere, small numbers are too frequent to be it."""
+
+    @classmethod
+    def of(cls, values: tuple[float, ...], unit: str, likely: Iterable[str]) -> _Sought:
+        """Return a number with its unit. One without has a unit of its line, or is a share;
+        `likely` are these units: none if the line does not say where the number stands."""
+        is_named = bool(likely)
+        if unit and (is_named or not is_percent(unit)):
+            return cls(values, (unit,), is_named)
+        if not is_named or any(map(is_constant, values)):
+            return cls(values, (), is_named)
+        parts = list[str]()
+        for other in likely:
+            parts += [part.strip() for part in other.split("/") if not is_percent(part)]
+        return cls(values, (*dict.fromkeys(filter(None, parts)), ""), is_named)
+
+    def input_from(
+        self, text: SourceText, given: CalculationInput, origin: InputOrigin, name: str
+    ) -> CalculationInput | None:
+        """Return it as an input with the words of a text that state it in another unit; None if the
+        text does not. `given` is the input without them; `name` is that of the calculation."""
+        if not self.units:
+            return None
+        digits = set[str]()
+        for reading in self.values:
+            for unit in self.units:
+                digits |= digits_in_other_units(reading, unit)
+        written = ["[.,'\\s]?".join(figure) for figure in sorted(digits)]
+        pattern = re.compile("|".join(written) or "(?!)")
+        if not pattern.search(text.text):
+            return None
+
+        def states(words: str) -> bool:
+            return self._value_in(words) is not None
+
+        words = _words_with(text, name, lambda raw: pattern.search(raw) is not None, states)
+        if not words:
+            return None
+        found = {"origin": origin, "words": words, "value": given.value}
+        value = self._value_in(words)
+        # None if the words are cut before it.
+        if value is not None:
+            found["value"] = value
+        return given.model_copy(update=found)
+
+    def _value_in(self, words: str) -> float | None:
+        """Return the reading that words state in another unit; None if they do not."""
+        for stated in numbers_in(words):
+            unit = stated_unit(stated, words)
+            for reading in stated.readings:
+                is_too_frequent = not self.is_named and is_constant(reading)
+                if stated.is_name or is_too_frequent or (not unit and reading >= 1):
+                    continue
+                for wanted in self.units:
+                    value = converted(reading, unit, wanted)
+                    if value is not None and _is_one_of(value, self.values):
+                        return next(own for own in self.values if _is_one_of(value, [own]))
         return None
 
 
@@ -415,6 +528,7 @@ def number_calculations(
     """
     thread = by_calculation_number(known)
     values = _values_in(request)
+    text_of_user = SourceText("", request)
     free = max(thread, default=0) + 1
     # A step knows the thread's calculations by their own numbers.
     given = {number: number for number in thread}
@@ -431,7 +545,7 @@ def number_calculations(
         for calculation in finding.calculations:
             own.append(_renumbered(calculation, numbers))
         for calculation in sorted(own, key=_number_of):
-            settled = _settled(calculation, values, thread)
+            settled = _settled(calculation, values, text_of_user, thread)
             thread[settled.number] = settled
             new[settled.key] = settled
         text, _ = with_calculations(finding.numbered or "", numbers)
@@ -445,17 +559,28 @@ def _number_of(calculation: Calculation) -> int:
 
 
 def _settled(
-    calculation: Calculation, requested: Collection[float], known: Mapping[int, Calculation]
+    calculation: Calculation,
+    requested: Collection[float],
+    request: SourceText,
+    known: Mapping[int, Calculation],
 ) -> Calculation:
-    """Return a calculation whose inputs are from the request only if its values are there
-    (`requested`), and proved only if those in `known` are."""
+    """Return a calculation whose inputs are from the request only if it states them (`requested`
+    are its values), also in another unit, and proved only if those in `known` are."""
+    units = [calculation.unit, *(used.unit for used in calculation.inputs)]
     inputs = list[CalculationInput]()
     for used in calculation.inputs:
         if used.calculation:
             used = _as_input(known[used.calculation])
         elif used.origin in ("request", "supposed"):
             is_there = _is_one_of(used.value, requested)
-            used = used.model_copy(update={"origin": "request" if is_there else "supposed"})
+            # Without a unit, it was found in the task, which may say so in another unit.
+            likely = units if used.origin == "request" else ()
+            sought = _Sought.of((used.value,), used.unit, likely)
+            used = used.model_copy(update={"origin": "supposed", "words": ""})
+            if is_there:
+                used = used.model_copy(update={"origin": "request"})
+            else:
+                used = sought.input_from(request, used, "request", calculation.name) or used
         inputs.append(used)
     return calculation.model_copy(update={"inputs": tuple(inputs)})
 
@@ -582,12 +707,14 @@ def _values_in(text: str) -> list[float]:
     return values
 
 
-def _words_with(number: Number, text: SourceText, name: str, *, in_unit: bool) -> str:
+def _words_with(
+    text: SourceText, name: str, may_state: Callable[[str], bool], states: Callable[[str], bool]
+) -> str:
     """Return the words of a text that state a number, with the table header above them if they are
     a row; empty if it does not.
 
-    Of several places, this is the one most like the `name` of the calculation. With `in_unit` it
-    has to be stated in its unit, else in no other one.
+    Of several places, this is the one most like the `name` of the calculation. `states` says
+    whether words state the number; `may_state` is a quicker test that precedes it.
     """
     windows = text.windows
     best = windows.best(name, _LIKELIEST) if name else []
@@ -596,12 +723,12 @@ def _words_with(number: Number, text: SourceText, name: str, *, in_unit: bool) -
         window = windows.windows[index]
         raw = text.text[window.start : window.end]
         # Cheaper than reading all numbers of a long text.
-        if not _has_digits(number, raw) or not _is_stated(number, raw, in_unit=in_unit):
+        if not may_state(raw) or not states(raw):
             continue
         for sentence in text.sentences:
             if window.start <= sentence.start and sentence.end <= window.end:
                 words = text.text[sentence.start : sentence.end]
-                if _is_stated(number, words, in_unit=in_unit):
+                if states(words):
                     return " ".join(words.split())[:_LONGEST_QUOTE]
         return " ".join(raw.split())[:_LONGEST_QUOTE]
     return ""
