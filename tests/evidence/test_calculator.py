@@ -158,7 +158,10 @@ def test_inputs_are_found_where_they_stand() -> None:
     assert (payback.result, [*payback.rests_on]) == ("10 years", [1])
     assert [given.origin for given in homes.inputs] == ["calculation", "request"]
     assert [given.origin for given in odd.inputs] == ["supposed", "source"]
-    assert "433 € stands in nothing shown" in answers[3] and "450 € stands in [1]" in answers[3]
+    assert (
+        "433 € (assumed, stands in nothing shown)" in answers[3]
+        and "450 € stands in [1]" in answers[3]
+    )
     assert [found.is_proved for found in (net, payback, homes, odd)] == [True, True, True, False]
 
 
@@ -175,7 +178,18 @@ def test_an_input_is_not_found_where_only_its_digits_stand() -> None:
     first, second, third = (found.inputs[0] for found in used.changed.values())
     assert (first.source, third.source) == ("source-2", "source-2")
     assert "29 kWh stands in [2]" in elsewhere and "stands" not in unnamed
-    assert second.origin == "supposed" and "stands in nothing shown" in digits
+    assert second.origin == "supposed" and "33 days (assumed" in digits
+
+
+def test_models_are_told_which_inputs_count_as_assumed() -> None:
+    used = Calculator({}, "Power costs 21.5 cents/kWh.", task="Take 40 vans at 0.215 €/kWh.")
+    lines = ["Odd: 433 € / 40 (request)", "0.215 (request) * 28 kWh = EUR"]
+    odd, power = used.calculate(lines)
+    assumed = "[calc 1] Odd: 433 € / 40 = 10.82 €; 433 € (assumed, stands in nothing shown)"
+    assert odd == f"{assumed}; 40 stands only in your task: assumed, unless the user wrote it"
+    assert "0.215" not in power.partition("=")[2] and "28 kwh (assumed" in power.casefold()
+    assert used.calculate([lines[0]]) == [assumed]
+    assert used.changed["calc 2"].inputs[0].words == "Power costs 21.5 cents/kWh."
 
 
 POWER = "Electricity costs us 21.5 cents per kWh, plus 74 EUR per kW of peak load."

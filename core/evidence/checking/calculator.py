@@ -79,12 +79,15 @@ class Calculator:
         sources: Mapping[int, tuple[str, Known]],
         request: str,
         earlier: Iterable[Calculation] = (),
+        task: str = "",
     ) -> None:
         """`sources`: key and texts of each source, by the number under which the model cites it;
-        `request`: the user's messages; `earlier`: the calculations made so far.
+        `request`: the user's messages; `earlier`: the calculations made so far; `task`: what
+        another model has asked for, whose numbers the user may not have written.
         """
         self._sources = sources
         self._request = request
+        self._task = task
         self._request_text = SourceText("", request)
         self._known = by_calculation_number(earlier)
         self.changed = dict[str, Calculation]()
@@ -277,6 +280,11 @@ class Calculator:
             stated = sought.input_from(self._request_text, given, "request", name)
             if stated:
                 return stated, ""
+        values = _values_in(self._task)
+        if not named and _is_among(number, values):
+            update = {"value": _value(number, values), "origin": "request"}
+            remark = f"{part.written} stands only in your task: assumed, unless the user wrote it"
+            return given.model_copy(update=update), remark
         # The same digits elsewhere may be a day or the name of a product.
         stated = self._first_stating(self._sources, part, name, needs_unit=is_named)
         if not stated and part.unit and not is_percent(part.unit):
@@ -289,7 +297,7 @@ class Calculator:
             return stated, f"{part.written} stands in [{source}]" if is_named else ""
         if may_be_constant:
             return given.model_copy(update={"origin": "constant"}), ""
-        return given, f"{part.written} stands in nothing shown, so it counts as assumed"
+        return given, ""
 
     def _first_stating(
         self, sources: Iterable[int], part: Operand, name: str, *, needs_unit: bool = False
@@ -468,7 +476,8 @@ def _cut(words: str, longest: int) -> str:
 
 
 def answer_on(calculation: Calculation) -> str:
-    """Return a calculation for a model: its number, name, formula and result."""
+    """Return a calculation for a model: its number, name, formula and result, and the inputs that
+    count as assumed."""
     line = f"[{calculation.key}] {calculation.line}"
     if calculation.name != calculation.formula:
         line = f"[{calculation.key}] {calculation.name}: {calculation.line}"
@@ -476,6 +485,12 @@ def answer_on(calculation: Calculation) -> str:
     if is_quotient and abs(calculation.value) < _MOST_AS_SHARE:
         # Quotients are usually stated in percent.
         line += f" = {_shown(100 * calculation.value)} %"
+    assumed = list[str]()
+    for used in calculation.inputs:
+        if used.origin == "supposed" and not used.calculation:
+            assumed.append(f"{used.value:.12g} {used.unit}".rstrip())
+    for number in dict.fromkeys(assumed):
+        line += f"; {number} (assumed, stands in nothing shown)"
     return line
 
 
