@@ -304,6 +304,21 @@ def test_what_rests_on_a_changed_calculation_follows(grant: int) -> None:
     assert "it rests on [calc 1] itself" in refused
 
 
+def test_a_calculation_that_was_made_twice_is_changed_once() -> None:
+    used = calculator("The grant is 6000 €.")
+    again = "Net price: 12 thousand € [1] - 7.5 thousand € [2] = thousand €"
+    other = "Rest of the price: 12000.0 € [1] - 7500 € [2]"
+    used.calculate([again, NET, PAYBACK.replace("calc 1", "calc 2"), other, PAYBACK])
+    lines = used.calculate(["[calc 2] = 12000 € [1] - 6000 € (request)"])
+    assert lines == [
+        "[calc 2] Net price: 12000 € - 6000 € = 6000 €",
+        "[calc 3] Payback: [calc 2] / 450 €/year = 13.33 years",
+        "[calc 1] Net price: 12000 € - 6000 € = 6 thousand €",
+        "[calc 5] Payback: [calc 1] / 450 €/year = 13.33 years",
+        "[calc 4] Rest of the price: was the same, and stays 4500 €",
+    ]
+
+
 def test_an_equation_is_changed_like_any_line_and_what_cannot_be_made_anew_is_named() -> None:
     used = calculator()
     used.calculate(["Break-even: x * 450 € [1] = 7500 € [2]", "Its inverse: 1 / ([calc 1] - 10)"])

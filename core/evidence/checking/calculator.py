@@ -204,6 +204,7 @@ class Calculator:
         if before:
             self._refused.pop(before.key, None)
             answers += self._again(before.number)
+            answers += self._twins_follow(before, new)
         return answers
 
     def _keep(self, calculation: Calculation) -> None:
@@ -240,16 +241,36 @@ class Calculator:
                     if used.calculation:
                         used = _as_input(self._known[used.calculation])
                     inputs.append(used)
-                new = old.model_copy(update={"inputs": tuple(inputs)})
-                try:
-                    self._keep(_calculated(new, Formula(old.formula), self._known))
-                except FormulaFault as fault:
-                    self._outdated[old.key] = str(fault)
-                    again.append(f"[{old.key}] {old.formula}: not calculated anew, since {fault}")
-                else:
-                    again.append(answer_on(self._known[number]))
+                again.append(self._renewed(old.model_copy(update={"inputs": tuple(inputs)})))
             waiting.difference_update(ready)
         return again
+
+    def _renewed(self, calculation: Calculation) -> str:
+        """Calculate an earlier calculation anew, with the inputs that it has now; return a line on
+        the result, or on why there is none."""
+        try:
+            self._keep(_calculated(calculation, Formula(calculation.formula), self._known))
+        except FormulaFault as fault:
+            self._outdated[calculation.key] = str(fault)
+            line = f"[{calculation.key}] {calculation.formula}"
+            return f"{line}: not calculated anew, since {fault}"
+        return answer_on(self._known[calculation.number])
+
+    def _twins_follow(self, before: Calculation, new: Calculation) -> list[str]:
+        """Change the calculations that were the same as a changed one (`before`), also in name, and
+        what rests on them; return a line on each, and on those of other names, which stay."""
+        lines = list[str]()
+        behind = {other.number for other in with_basis([new.number], self._known)}
+        for twin in list(self._known.values()):
+            if twin.number in behind or not _is_same(twin, before):
+                continue
+            if twin.name.casefold() != before.name.casefold():
+                lines.append(f"[{twin.key}] {twin.name}: was the same, and stays {twin.result}")
+                continue
+            own = {"number": twin.number, "name": twin.name, "unit": twin.unit, "found": twin.found}
+            lines.append(self._renewed(new.model_copy(update=own)))
+            lines += self._again(twin.number)
+        return lines
 
     def _input(
         self, part: Operand | int, name: str, units: Sequence[str]
@@ -659,6 +680,13 @@ def _calculated(
             "is_rounded": True,
         }
     )
+
+
+def _is_same(calculation: Calculation, other: Calculation) -> bool:
+    """Whether two calculations have the same inputs, however they are written, and result."""
+    own = [(used.value, used.source, used.calculation) for used in calculation.inputs]
+    others = [(used.value, used.source, used.calculation) for used in other.inputs]
+    return own == others and _is_one_of(calculation.value, [other.value])
 
 
 def _as_input(calculation: Calculation) -> CalculationInput:
