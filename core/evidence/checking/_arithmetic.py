@@ -10,7 +10,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..text.numbers import Number, numbers_in, replace_numbers, uniform_numbers
+from ..text.numbers import Number, numbers_in, replace_numbers, scales_in, uniform_numbers
 from ..text.words import WORDS
 
 _LONGEST = 500
@@ -427,13 +427,10 @@ def is_percent(unit: str) -> bool:
 
 
 def scale_of(unit: str) -> float:
-    """Return the number of which a unit as written is a multiple: 1e6 for "million £", 0.01 for
-    "€/100 km"."""
+    """Return the number of which a unit as written is a multiple: 1e6 for "million £" and "£m",
+    0.01 for "€/100 km"."""
     [first, *others] = unit.split("/")
-    scale = 1.0
-    for number in numbers_in(f"1 {first.strip()}"):
-        if number.has_scale:
-            scale = number.value
+    scale = math.prod(scales_in(f"1 {first.strip()}") or scales_in(first))
     for other in others:
         counted = _COUNT.match(other)
         if counted and float(counted[0]):
