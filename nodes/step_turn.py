@@ -230,8 +230,8 @@ class StepWork:
         for number, key in enumerate(state.keys, 1):
             about = sources[key].about
             known[number] = key, Known(texts[key], about)
-        request = f"{state.task.question}\n{state.task.step.task}"
-        return Calculator(known, request, self._calculations)
+        task = state.task
+        return Calculator(known, task.question, self._calculations, task.step.task)
 
     @property
     def outcome(self) -> StepOutcome:

@@ -131,7 +131,8 @@ class CalculationInput(Record):
     source: str = ""
     """Key of the source, if it comes from one."""
     words: str = ""
-    """The words of the source that state it; empty if they are not kept."""
+    """The words of the source that state it, or of the request in another unit; empty if they are
+    not kept."""
     calculation: int = 0
     """Number of the calculation whose result it is; 0 for any other input."""
 

@@ -334,8 +334,6 @@ def _with_inputs(calculation: Calculation, numbers: Mapping[str, int]) -> str:
             origin = f"[{numbers[used.source]}]"
         elif used.origin == "request":
             origin = "(your request)"
-        elif used.origin == "supposed" and not used.calculation:
-            origin = "(assumed)"
         if origin:
             inputs.append(f"{used.value:.12g} {origin}")
     line = answer_on(calculation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given, settings
@@ -29,9 +30,9 @@ NET, PAYBACK = "Net price: 12000 € [1] - 7500 € [2]", "Payback: [calc 1] / 4
 FINITE = st.floats(min_value=0.01, max_value=1e6).map(lambda value: round(value, 2))
 
 
-def calculator(request: str = REQUEST) -> Calculator:
+def calculator(request: str = REQUEST, texts: Mapping[int, str] = SOURCES) -> Calculator:
     sources = {}
-    for number, text in SOURCES.items():
+    for number, text in texts.items():
         sources[number] = f"source-{number}", Known([SourceText("", text)], "")
     return Calculator(sources, request)
 
@@ -95,10 +96,17 @@ def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: i
         ("1,250.5 - 1,000 =", "250.5"),
         ("Twice: 2 (3 + 4)", "14"),
         ("3.1 million £ - 0.6 million £ = million £", "2.5 million £"),
+        ("25 % * 3.1 million £ = £ million", "0.775 £ million"),
+        ("£3.1 million - £0.6 million = £m", "2.5 £m"),
+        ("5 km - 300 m = m", "4700 m"),
         ("41 % - 52 % = percentage points", "-11 percentage points"),
         ("(5.8 cent/km - 3.6 cent/km) * 27000 km/year = €/year", "594 €/year"),
         ("500 ct + 3 € = €", "8 €"),
         ("29 kWh/100 km * 0.3 €/kWh = €/100 km", "8.7 €/100 km"),
+        ("(75 - 55) EUR/t / 10 EUR/t * 2.65 cents/l = cents/l", "5.3 cents/l"),
+        ("(75 [2] - 55 [2]) EUR per t * 3 t", "60 €"),
+        ("(300 m + 2 km) km x 2", "4.6 km"),
+        ("(30 + 20) % * 48", "24"),
     ],
 )
 def test_units_are_carried_along_and_converted(line: str, result: str) -> None:
@@ -128,6 +136,23 @@ def test_what_is_no_arithmetic_is_refused_with_the_reason(line: str, why: str) -
     assert why in answer and not used.changed
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("Mean load from 13:00 to 23:00: (4 + 6) / 2 = kW", "Mean load from 13:00 to 23:00"),
+        ("Vans: mean range: 90 km + 10 km", "Vans: mean range"),
+        ("Sum: 3 years + 4 years", "Sum"),
+        ("Break-even: 3: 3 + 2 * x = 5", "Break-even: 3"),
+        (f"{'upkeep ' * 30}: 3 + 4", ("upkeep " * 21).strip()),
+        ("x".join(["u" * 80] * 2) + ": 3 + 4", f"{'u' * 80}x{'u' * 69}"),
+    ],
+)
+def test_a_name_ends_at_the_last_colon_before_the_formula_and_is_cut_at_a_word(
+    line: str, name: str
+) -> None:
+    assert last_of(line).name == name
+
+
 def test_inputs_are_found_where_they_stand() -> None:
     used = calculator()
     lines = [NET, PAYBACK, "All: [calc 1] * 900 homes", "Odd: 433 € [1] / 450 € [2]"]
@@ -138,7 +163,10 @@ def test_inputs_are_found_where_they_stand() -> None:
     assert (payback.result, [*payback.rests_on]) == ("10 years", [1])
     assert [given.origin for given in homes.inputs] == ["calculation", "request"]
     assert [given.origin for given in odd.inputs] == ["supposed", "source"]
-    assert "433 € stands in nothing shown" in answers[3] and "450 € stands in [1]" in answers[3]
+    assert (
+        "433 € (assumed, stands in nothing shown)" in answers[3]
+        and "450 € stands in [1]" in answers[3]
+    )
     assert [found.is_proved for found in (net, payback, homes, odd)] == [True, True, True, False]
 
 
@@ -155,7 +183,110 @@ def test_an_input_is_not_found_where_only_its_digits_stand() -> None:
     first, second, third = (found.inputs[0] for found in used.changed.values())
     assert (first.source, third.source) == ("source-2", "source-2")
     assert "29 kWh stands in [2]" in elsewhere and "stands" not in unnamed
-    assert second.origin == "supposed" and "stands in nothing shown" in digits
+    assert second.origin == "supposed" and "33 days (assumed" in digits
+
+
+def test_models_are_told_which_inputs_count_as_assumed() -> None:
+    used = Calculator({}, "Power costs 21.5 cents/kWh.", task="Take 40 vans at 0.215 €/kWh.")
+    lines = ["Odd: 433 € / 40 (request)", "0.215 (request) * 28 kWh = EUR"]
+    odd, power = used.calculate(lines)
+    assumed = "[calc 1] Odd: 433 € / 40 = 10.82 €; 433 € (assumed, stands in nothing shown)"
+    assert odd == f"{assumed}; 40 stands only in your task: assumed, unless the user wrote it"
+    assert "0.215" not in power.partition("=")[2] and "28 kwh (assumed" in power.casefold()
+    assert used.calculate([lines[0]]) == [assumed]
+    assert used.changed["calc 2"].inputs[0].words == "Power costs 21.5 cents/kWh."
+
+
+POWER = "Electricity costs us 21.5 cents per kWh, plus 74 EUR per kW of peak load."
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (POWER, "26840 / 100 * 28 * 0.215 [1] = EUR/year"),
+        (POWER, "7515 kWh * 0.215 [1] = EUR/year"),
+        (POWER, "7515 kWh * 0.215 EUR/kWh [1]"),
+        (POWER, "0.215 €/kWh * 7515 kWh"),
+        (POWER, "215 €/MWh [1] * 7.5 MWh"),
+        ("Service costs 3.6 ct/km.", "88 * 305 * 0.036 [1] = EUR/year"),
+        ("It takes 0.215 € per kWh.", "21.5 cents/kWh [1] * 3 kWh"),
+        ("It weighs 3.5 t.", "3500 kg [1] - 900 kg"),
+        ("It weighs 0.4 kg.", "400 g * 7 = kg"),
+        ("The coast is 1,250 m away.", "1.25 [1] * 7 = km"),
+        ("The plant has 1 450 MW.", "1.45 GW [1] * 7"),
+        ("Guests stay 36 hours.", "1.5 days [1] * 7"),
+        ("The residual value is 16% of the price.", "34500 * 0.16 [1] = EUR"),
+        ("Its power factor is 0.95.", "95 % [1] * 700"),
+        ("A branch has 1.2 million customers.", "1,200,000 [1] / 7"),
+        ("A branch has 1,200,000 customers.", "1.2 million customers [1] / 7"),
+    ],
+)
+def test_an_input_is_found_where_it_stands_in_another_unit(text: str, line: str) -> None:
+    used = calculator("", {1: text})
+    answers = used.calculate([line])
+    [found] = used.changed.values()
+    [stated] = [given for given in found.inputs if given.origin == "source"]
+    assert stated.words and stated.words in text, answers
+    if "[1]" in line:
+        asked = calculator(text, {})
+        asked.calculate([line.replace("[1]", "(request)")])
+        [found] = asked.changed.values()
+        assert "request" in {given.origin for given in found.inputs}
+        findings = finding_with(found)
+        [kept] = number_calculations(findings, (), text).calculations.values()
+        assert kept.inputs == found.inputs
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        # Nothing in the line is money, or the place is not named.
+        (POWER, "7515 kWh * 0.215 [1] = kg"),
+        (POWER, "7515 * 0.215 = EUR/year"),
+        (POWER, "7515 kWh * 0.215 EUR/km [1]"),
+        (POWER, "0.215 kg [1] * 3"),
+        ("In 21.5 Centre Street.", "0.215 [1] * 7 = EUR"),
+        ("The cable has 500 m.", "0.5 [1] * 7 = EUR"),
+        ("The cable has 500 m.", "0.5 kg [1] * 7"),
+        ("The cable has 500 m.", "5 km [1] * 7"),
+        ("Service costs 3.6 ct/km.", "88 * 0.37 [1] = EUR"),
+        ("The share is 16 %.", "34500 * 0.16 = EUR"),
+        ("They met 3 years ago.", "36 months * 14 €/month"),
+        ("The share is 16 %.", "0.16 € [1] * 20000"),
+        ("The share is 16.", "0.16 [1] * 20000"),
+        ("Version 0.16.2 of it.", "34500 * 16 % [1]"),
+        ("The margin is 0.16 ct.", "34500 * 16 % [1]"),
+    ],
+)
+def test_an_input_is_not_found_in_a_unit_of_another_quantity(text: str, line: str) -> None:
+    for used in (
+        calculator("", {1: text}),
+        calculator(text, {}),
+    ):
+        answers = used.calculate([line if used._sources else line.replace("[1]", "(request)")])
+        [found] = used.changed.values()
+        assert {given.origin for given in found.inputs} <= {"supposed", "constant"}, answers
+
+
+UNITS = ("km", "m", "cm", "kg", "g", "t", "kWh", "MWh", "kW", "MW", "€", "cents", "%", "")
+
+
+@given(st.integers(13, 99_999), st.sampled_from(UNITS), st.sampled_from(UNITS), st.integers(-3, 3))
+@settings(max_examples=60)
+def test_digits_alone_are_no_other_unit(digits: int, stated: str, wanted: str, power: int) -> None:
+    value = digits * 10.0**power
+    used = calculator("", {1: f"The measured value is {digits} {stated} today."})
+    used.calculate([f"{value:.5f} [1] * 7 kelvins = {wanted}".rstrip(" =")])
+    factors = {
+        ("km", "m"): -3, ("km", "cm"): -5, ("m", "km"): 3, ("m", "cm"): -2, ("cm", "m"): 2,
+        ("cm", "km"): 5, ("kg", "g"): -3, ("kg", "t"): 3, ("g", "kg"): 3, ("g", "t"): 6,
+        ("t", "kg"): -3, ("t", "g"): -6, ("kWh", "MWh"): 3, ("MWh", "kWh"): -3, ("kW", "MW"): 3,
+        ("MW", "kW"): -3, ("€", "cents"): -2, ("cents", "€"): 2,
+    }  # fmt: skip
+    for found in used.changed.values():
+        is_converted = factors.get((wanted, stated)) == power or (stated == "%" and power == -2)
+        is_found = found.inputs[0].origin == "source"
+        assert is_found == (is_converted or power == 0) or found.inputs[0].origin == "constant"
 
 
 def test_the_same_line_is_calculated_once() -> None:
@@ -176,6 +307,21 @@ def test_what_rests_on_a_changed_calculation_follows(grant: int) -> None:
     assert months.value == pytest.approx(payback.value * 12)
     [refused] = used.calculate(["[calc 1] = [calc 3] * 2"])
     assert "it rests on [calc 1] itself" in refused
+
+
+def test_a_calculation_that_was_made_twice_is_changed_once() -> None:
+    used = calculator("The grant is 6000 €.")
+    again = "Net price: 12 thousand € [1] - 7.5 thousand € [2] = thousand €"
+    other = "Rest of the price: 12000.0 € [1] - 7500 € [2]"
+    used.calculate([again, NET, PAYBACK.replace("calc 1", "calc 2"), other, PAYBACK])
+    lines = used.calculate(["[calc 2] = 12000 € [1] - 6000 € (request)"])
+    assert lines == [
+        "[calc 2] Net price: 12000 € - 6000 € = 6000 €",
+        "[calc 3] Payback: [calc 2] / 450 €/year = 13.33 years",
+        "[calc 1] Net price: 12000 € - 6000 € = 6 thousand €",
+        "[calc 5] Payback: [calc 1] / 450 €/year = 13.33 years",
+        "[calc 4] Rest of the price: was the same, and stays 4500 €",
+    ]
 
 
 def test_an_equation_is_changed_like_any_line_and_what_cannot_be_made_anew_is_named() -> None:
@@ -246,6 +392,20 @@ def test_calculations_of_a_round_get_their_numbers_in_the_order_of_the_tasks() -
     assert (last.formula, [*last.rests_on]) == ("[calc 4] * 900 homes", [4]) and last.is_proved
     # The task said so, not the user.
     assert not numbered.calculations["calc 3"].is_proved
+
+
+def finding_with(*calculations: Calculation) -> dict[str, Finding]:
+    found = Finding(
+        id="0",
+        question_id="q",
+        cycle=0,
+        position=0,
+        task="",
+        text="",
+        ended="done",
+        calculations=calculations,
+    )
+    return {found.id: found}
 
 
 def test_citations_of_calculations_are_read_in_several_forms() -> None:

@@ -47,6 +47,9 @@ def proof(
         ("That is 250 euros for each driver.", ["3,500 / 14 = 250"], ["request", "request"]),
         ("Half of your drivers are 7.", ["14 / 2 = 7"], ["request", "constant"]),
         ("A year of it is 42,000 euros.", ["3,500 * 12 = 42,000"], ["request", "constant"]),
+        ("A year of it is 42,000 euros.", ["3,500 dinars * 12 = 42,000"], ["request", "constant"]),
+        ("That is 250 euros for each driver.", ["3,500 euros/month / 14 drivers = 250"], ["request", "request"]),
+        ("Twice your drivers are 28.", ["(14 full drivers + 14) per van * 1 = 28"], ["request", "request", "constant"]),
     ],
 )  # fmt: skip
 def test_numbers_of_the_request_are_premises(

@@ -10,7 +10,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..text.numbers import Number, numbers_in, replace_numbers, uniform_numbers
+from ..text.numbers import Number, numbers_in, replace_numbers, scales_in, uniform_numbers
 from ..text.words import WORDS
 
 _LONGEST = 500
@@ -38,13 +38,15 @@ _TIMES = re.compile(r"(?<=[\w)%€$£¥°\]\ue000-\uf8ff])\s*\bx\b\s*(?=[\d(\[$�
 """An x that stands for a multiplication sign."""
 _POWER = re.compile(r"(?<=[\d)%\ue000-\uf8ff])\s*\^\s*")
 _DIGITS = re.compile(r"^\D*[\d.,'\s]+")
+_PER = re.compile(r"\s*(?:/|per\b)\s*(?P<per>[^\W\d_]\w*)")
 _COUNT = re.compile(r"\s*\d+\s*(?=\D)")
 """The count of a unit: 100 in "100 km"."""
 _WORD = r"(?!(?:x|per|of)\b)[^\W\d_]\w*"
 _TOKEN = re.compile(
     rf"(?P<number>[\ue800-\uf8ff])(?P<before>\s*[\ue000-\ue7ff])?"
     rf"(?P<words>(?:\s*{_WORD})*)(?:\s*(?:/\s*|per\s+)(?P<per>{_WORD}))?(?P<source>\s*[\ue000-\ue7ff])?"
-    r"|(?P<marker>[\ue000-\ue7ff])|(?P<unknown>[xX?](?!\w))|(?P<sign>[-+*/^()=])"
+    rf"|(?P<close>\))(?P<unit>\s*(?:[%€$£¥]|{_WORD}(?:\s+{_WORD})*)(?:\s*(?:/\s*|per\s+){_WORD})?)?"
+    r"|(?P<marker>[\ue000-\ue7ff])|(?P<unknown>[xX?](?!\w))|(?P<sign>[-+*/^(=])"
     r"|(?P<space>\s+)|(?P<other>\w+|\S)"
 )
 
@@ -96,6 +98,8 @@ class _Token(NamedTuple):
     """A sign or bracket, or `number`, `calculation` or `unknown`."""
     which: int = 0
     """Of a number its index, of a calculation its number."""
+    unit: str = ""
+    """The unit as written behind a closing bracket, which is that of the bracket: (75 - 55) €/t."""
 
 
 class Formula:
@@ -136,6 +140,9 @@ class Formula:
                     self._add(_Token("calculation", int(marker["calculation"])))
             elif found["unknown"]:
                 self._add(_Token("unknown"))
+            elif found["close"]:
+                unit = " ".join((found["unit"] or "").replace("per ", "/").split())
+                self._add(_Token(")", unit=unit.replace(" /", "/")))
             elif found["sign"]:
                 self._add(_Token(found["sign"]))
             elif found["other"]:
@@ -323,9 +330,10 @@ class _Evaluation:
                 return self._power()
             case "(":
                 inner = self._sum()
+                unit = self._next.unit
                 if not self._take(")"):
                     raise FormulaFault("a bracket is not closed")
-                return inner
+                return self._with_unit(inner, unit)
             case "number":
                 return self._quantities[token.which]
             case "calculation":
@@ -335,6 +343,16 @@ class _Evaluation:
             case "unknown" if self._unknown is not None:
                 return Quantity(self._unknown, {}, is_sure=False)
         raise FormulaFault("a number is missing")
+
+    def _with_unit(self, quantity: Quantity, unit: str) -> Quantity:
+        """Return what a bracket gives in the unit behind it, which may be empty."""
+        if is_percent(unit):
+            if quantity.is_share:
+                return quantity
+            return Quantity(quantity.value * _PERCENT, {}, is_share=True)
+        if not unit or self._unknown is not None:
+            return quantity
+        return in_unit(quantity, unit)._replace(is_sure=True)
 
 
 def dimension_of(unit: str) -> Dimension:
@@ -364,19 +382,65 @@ def in_unit(quantity: Quantity, unit: str) -> Quantity:
     return quantity._replace(dimension=wanted)
 
 
+def converted(value: float, unit: str, wanted: str) -> float | None:
+    """Return a value in another unit of the same quantity; None if the units are the same or
+    measure different things.
+
+    A part behind a slash counts only if both have one. Without a unit, a share is a fraction of 1.
+    """
+    if is_percent(unit):
+        return value * _PERCENT if not wanted else None
+    if is_percent(wanted):
+        return value / _PERCENT if not unit else None
+    if "/" not in unit or "/" not in wanted:
+        unit, _, _ = unit.partition("/")
+        wanted, _, _ = wanted.partition("/")
+    given, target = dimension_of(unit), dimension_of(wanted)
+    if not given or not target or dict(given) == dict(target):
+        return None
+    factor = _factor_between(given, target)
+    return None if factor in (None, 1.0) else value * (factor or 1.0)
+
+
+def digits_in_other_units(value: float, unit: str) -> frozenset[str]:
+    """Return the digits with which a value may be written in units of the same quantity, without
+    zeros at either end."""
+    first, *others = unit.split("/")
+    # Hundredths and thousandths have the same digits.
+    factors = [1.0, *_reached(_measure(first)).values()]
+    for other in others:
+        factors += [1 / factor for factor in _reached(_measure(other)).values()]
+    digits = set[str]()
+    for factor in factors:
+        mantissa, _, _ = f"{value * factor:.11e}".partition("e")
+        digits.add(mantissa.replace(".", "").strip("0"))
+    return frozenset(filter(None, digits))
+
+
+def stated_unit(number: Number, text: str) -> str:
+    """Return the unit of a number in a text, also if it is the hundredth part of a currency, with
+    what it is per: `cents/kWh`; empty if it has none."""
+    unit = number.measure
+    end = number.end
+    if not unit:
+        hundredth = _HUNDREDTH.match(text, end)
+        if hundredth is None:
+            return ""
+        unit, end = hundredth["unit"], hundredth.end()
+    per = _PER.match(text, end)
+    return f"{unit}/{per['per']}" if per else unit
+
+
 def is_percent(unit: str) -> bool:
     """Whether a unit is percent, or percentage points."""
     return _measure(unit) == "%"
 
 
 def scale_of(unit: str) -> float:
-    """Return the number of which a unit as written is a multiple: 1e6 for "million £", 0.01 for
-    "€/100 km"."""
+    """Return the number of which a unit as written is a multiple: 1e6 for "million £" and "£m",
+    0.01 for "€/100 km"."""
     [first, *others] = unit.split("/")
-    scale = 1.0
-    for number in numbers_in(f"1 {first.strip()}"):
-        if number.has_scale:
-            scale = number.value
+    scale = math.prod(scales_in(f"1 {first.strip()}") or scales_in(first))
     for other in others:
         counted = _COUNT.match(other)
         if counted and float(counted[0]):
@@ -450,6 +514,7 @@ def _factors() -> Mapping[str, Mapping[str, float]]:
 
 
 _HUNDREDTHS = frozenset(WORDS["hundredths"].split())
+_HUNDREDTH = re.compile(rf"\s?-?(?P<unit>(?:{'|'.join(_HUNDREDTHS)})s?)\b", re.IGNORECASE)
 
 
 @cache
@@ -462,6 +527,12 @@ def _factor(unit: str, other: str) -> float | None:
         return 0.01
     if other in _HUNDREDTHS and _is_currency(unit):
         return 100.0
+    return _reached(unit).get(other)
+
+
+@cache
+def _reached(unit: str) -> Mapping[str, float]:
+    """Return how many of each other unit one of a unit has, and 1 for itself."""
     reached = {unit: 1.0}
     waiting = [unit]
     for current in waiting:
@@ -469,7 +540,7 @@ def _factor(unit: str, other: str) -> float | None:
             if following not in reached:
                 reached[following] = reached[current] * factor
                 waiting.append(following)
-    return reached.get(other)
+    return reached
 
 
 def _factor_between(given: Dimension, wanted: Dimension) -> float | None:

@@ -32,6 +32,12 @@ _TIMES = re.compile(r"(?<=[\d)%])\s*[x×·]\s*(?=[\d(])")
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _DECIMAL = re.compile(r"(\d+(?:\.\d+)?)\s*(%)?")
 _RATIO = re.compile(r"(?<![\d.,/*)])(\d+)\s*/\s*(\d+)(?![\d.,%])")
+_WORDS_BEHIND = re.compile(
+    r"(?<=[\d)])(?!e[-+]\d|\s*x\b)(?:\s*[^\W\d_]+(?:\s+[^\W\d_]+){0,2})?(?:\s*/\s*[^\W\d_]+)?"
+    r"\s*(?=[-+*/)]|$)"
+)
+"""Words behind a number or bracket, which are a unit that `replace_numbers` does not know: cents,
+vans. Signs do not stand for words: in "3 to 5", they are no arithmetic."""
 _EXPRESSION = re.compile(r"[-+*/().\de\s]+")
 _OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -355,7 +361,7 @@ class _Attempt:
         self.result: float | None = None
         """The result; None if the formula is no arithmetic, or has a number that is neither."""
         if not self.unknown and self.inputs:
-            self.result = _result(expression)
+            self.result = _result(_WORDS_BEHIND.sub("", expression.strip()))
 
     @property
     def has_premise(self) -> bool:

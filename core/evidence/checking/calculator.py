@@ -5,10 +5,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...records.research import Calculation, CalculationInput, Finding, by_calculation_number
+from ...records.research import (
+    Calculation,
+    CalculationInput,
+    Finding,
+    InputOrigin,
+    by_calculation_number,
+)
 from ..citations.citing import Edit, with_edits
 from ..citations.markers import scan, with_calculations
 from ..text.numbers import Number, numbers_in
@@ -18,10 +24,13 @@ from ._arithmetic import (
     FormulaFault,
     Operand,
     Quantity,
+    converted,
+    digits_in_other_units,
     dimension_of,
     in_unit,
     is_percent,
     scale_of,
+    stated_unit,
     unit_names,
     unit_words,
 )
@@ -49,7 +58,10 @@ _BEGINS_WITH = re.compile(
     r"\s*\[calc (?P<number>\d{1,4})\]\s*(?:[:=]\s*|(?![-+*/^x×÷→:=\s]|in\b))", re.IGNORECASE
 )
 """The beginning of a line that changes an earlier calculation."""
-_NAME = re.compile(r"(?P<name>[^:=\[\]]*[^\W\d_][^:=]*?):\s+(?=\S)")
+_BEGINS_AS_NAME = re.compile(r"[^:=\[\]]*[^\W\d_]")
+_END_OF_NAME = re.compile(r":\s+(?=\S)")
+_IN_FORMULA = re.compile(r"\d|\b[xX]\b")
+"""What the rest of a line has if it is a formula."""
 _IN_UNIT = re.compile(r"\s+(?:in|→|->)\s+(?P<unit>[^\d=()*]+)$")
 """The unit of the result at the end of a line, after a word or arrow instead of a sign."""
 _UNKNOWN = re.compile(r"(?<![^\W\d])[xX?](?!\w)(?!\s*[\d(\[$€£¥])|(?<![\w)%\]]\s)\b[xX]\b")
@@ -67,12 +79,16 @@ class Calculator:
         sources: Mapping[int, tuple[str, Known]],
         request: str,
         earlier: Iterable[Calculation] = (),
+        task: str = "",
     ) -> None:
         """`sources`: key and texts of each source, by the number under which the model cites it;
-        `request`: the user's messages; `earlier`: the calculations made so far.
+        `request`: the user's messages; `earlier`: the calculations made so far; `task`: what
+        another model has asked for, whose numbers the user may not have written.
         """
         self._sources = sources
         self._request = request
+        self._task = task
+        self._request_text = SourceText("", request)
         self._known = by_calculation_number(earlier)
         self.changed = dict[str, Calculation]()
         """The calculations that are new or have changed, by name: `calc 2`."""
@@ -153,7 +169,13 @@ class Calculator:
         name = wanted.name
         if before:
             name = name or before.name
-        found = [self._input(part, name) for part in formula.parts]
+        units = [wanted.unit or (before.unit if before else "")]
+        for part in formula.parts:
+            if isinstance(part, Operand):
+                units.append(part.unit)
+            elif part in self._known:
+                units.append(self._known[part].unit)
+        found = [self._input(part, name, units) for part in formula.parts]
         inputs = tuple(given for given, _ in found)
         new = Calculation(
             number=max(self._known, default=0) + 1,
@@ -182,6 +204,7 @@ class Calculator:
         if before:
             self._refused.pop(before.key, None)
             answers += self._again(before.number)
+            answers += self._twins_follow(before, new)
         return answers
 
     def _keep(self, calculation: Calculation) -> None:
@@ -218,20 +241,42 @@ class Calculator:
                     if used.calculation:
                         used = _as_input(self._known[used.calculation])
                     inputs.append(used)
-                new = old.model_copy(update={"inputs": tuple(inputs)})
-                try:
-                    self._keep(_calculated(new, Formula(old.formula), self._known))
-                except FormulaFault as fault:
-                    self._outdated[old.key] = str(fault)
-                    again.append(f"[{old.key}] {old.formula}: not calculated anew, since {fault}")
-                else:
-                    again.append(answer_on(self._known[number]))
+                again.append(self._renewed(old.model_copy(update={"inputs": tuple(inputs)})))
             waiting.difference_update(ready)
         return again
 
-    def _input(self, part: Operand | int, name: str) -> tuple[CalculationInput, str]:
+    def _renewed(self, calculation: Calculation) -> str:
+        """Calculate an earlier calculation anew, with the inputs that it has now; return a line on
+        the result, or on why there is none."""
+        try:
+            self._keep(_calculated(calculation, Formula(calculation.formula), self._known))
+        except FormulaFault as fault:
+            self._outdated[calculation.key] = str(fault)
+            line = f"[{calculation.key}] {calculation.formula}"
+            return f"{line}: not calculated anew, since {fault}"
+        return answer_on(self._known[calculation.number])
+
+    def _twins_follow(self, before: Calculation, new: Calculation) -> list[str]:
+        """Change the calculations that were the same as a changed one (`before`), also in name, and
+        what rests on them; return a line on each, and on those of other names, which stay."""
+        lines = list[str]()
+        behind = {other.number for other in with_basis([new.number], self._known)}
+        for twin in list(self._known.values()):
+            if twin.number in behind or not _is_same(twin, before):
+                continue
+            if twin.name.casefold() != before.name.casefold():
+                lines.append(f"[{twin.key}] {twin.name}: was the same, and stays {twin.result}")
+                continue
+            own = {"number": twin.number, "name": twin.name, "unit": twin.unit, "found": twin.found}
+            lines.append(self._renewed(new.model_copy(update=own)))
+            lines += self._again(twin.number)
+        return lines
+
+    def _input(
+        self, part: Operand | int, name: str, units: Sequence[str]
+    ) -> tuple[CalculationInput, str]:
         """Return a part of a formula as an input, with a remark for the model if it is stated
-        nowhere or elsewhere; `name` is that of the calculation."""
+        nowhere or elsewhere; `name` is that of the calculation, `units` are those in its line."""
         if isinstance(part, int):
             if part not in self._known:
                 raise FormulaFault(f"there is no [calc {part}]")
@@ -240,7 +285,9 @@ class Calculator:
         given = CalculationInput(value=_value(number, ()), unit=part.unit, origin="supposed")
         named = [part.source] if part.source in self._sources else []
         is_named = bool(named) or part.is_from_request
+        sought = _Sought.of(part.number.readings, part.unit, units if is_named else ())
         stated = self._first_stating(named, part, name)
+        stated = stated or self._first_converted(named, sought, given, name)
         if stated:
             return stated, ""
         may_be_constant = number.measure != "%" and is_constant(given.value)
@@ -250,8 +297,20 @@ class Calculator:
         if not named and _is_among(number, values):
             value = _value(number, values)
             return given.model_copy(update={"value": value, "origin": "request"}), ""
+        if not named:
+            stated = sought.input_from(self._request_text, given, "request", name)
+            if stated:
+                return stated, ""
+        values = _values_in(self._task)
+        if not named and _is_among(number, values):
+            update = {"value": _value(number, values), "origin": "request"}
+            remark = f"{part.written} stands only in your task: assumed, unless the user wrote it"
+            return given.model_copy(update=update), remark
         # The same digits elsewhere may be a day or the name of a product.
         stated = self._first_stating(self._sources, part, name, needs_unit=is_named)
+        if not stated and part.unit and not is_percent(part.unit):
+            elsewhere = sought._replace(is_named=False)
+            stated = self._first_converted(self._sources, elsewhere, given, name)
         if stated:
             [source] = [
                 other for other, known in self._sources.items() if known[0] == stated.source
@@ -259,7 +318,7 @@ class Calculator:
             return stated, f"{part.written} stands in [{source}]" if is_named else ""
         if may_be_constant:
             return given.model_copy(update={"origin": "constant"}), ""
-        return given, f"{part.written} stands in nothing shown, so it counts as assumed"
+        return given, ""
 
     def _first_stating(
         self, sources: Iterable[int], part: Operand, name: str, *, needs_unit: bool = False
@@ -279,6 +338,18 @@ class Calculator:
                 return stated
         return None
 
+    def _first_converted(
+        self, sources: Iterable[int], sought: _Sought, given: CalculationInput, name: str
+    ) -> CalculationInput | None:
+        """Return an input from the first of some sources that states it in another unit."""
+        for source in sources:
+            key, known = self._sources[source]
+            for text in known.texts:
+                stated = sought.input_from(text, given, "source", name)
+                if stated:
+                    return stated.model_copy(update={"source": key})
+        return None
+
     def _stated_by(
         self, source: int, part: Operand, name: str, *, in_unit: bool
     ) -> CalculationInput | None:
@@ -287,7 +358,12 @@ class Calculator:
         key, known = self._sources[source]
         number = part.number
         for text in known.texts:
-            words = _words_with(number, text, name, in_unit=in_unit)
+            words = _words_with(
+                text,
+                name,
+                lambda raw: _has_digits(number, raw),
+                lambda words: _is_stated(number, words, in_unit=in_unit),
+            )
             if words:
                 values = _values_in(words)
                 return CalculationInput(
@@ -297,6 +373,75 @@ class Calculator:
                     source=key,
                     words=words,
                 )
+        return None
+
+
+class _Sought(NamedTuple):
+    """A number that is sought where it stands in another unit of the same quantity: 21.5 cents for
+    0.215 €."""
+
+    values: tuple[float, ...]
+    """Its readings."""
+    units: tuple[str, ...]
+    """Its unit, or those that it may have; empty for a fraction of 1."""
+    is_named: bool
+    """Whether the line says where it stands. Elsewhere, small numbers are too frequent to be it."""
+
+    @classmethod
+    def of(cls, values: tuple[float, ...], unit: str, likely: Iterable[str]) -> _Sought:
+        """Return a number with its unit. One without has a unit of its line, or is a share;
+        `likely` are these units: none if the line does not say where the number stands."""
+        is_named = bool(likely)
+        if unit and (is_named or not is_percent(unit)):
+            return cls(values, (unit,), is_named)
+        if not is_named or any(map(is_constant, values)):
+            return cls(values, (), is_named)
+        parts = list[str]()
+        for other in likely:
+            parts += [part.strip() for part in other.split("/") if not is_percent(part)]
+        return cls(values, (*dict.fromkeys(filter(None, parts)), ""), is_named)
+
+    def input_from(
+        self, text: SourceText, given: CalculationInput, origin: InputOrigin, name: str
+    ) -> CalculationInput | None:
+        """Return it as an input with the words of a text that state it in another unit; None if the
+        text does not. `given` is the input without them; `name` is that of the calculation."""
+        if not self.units:
+            return None
+        digits = set[str]()
+        for reading in self.values:
+            for unit in self.units:
+                digits |= digits_in_other_units(reading, unit)
+        written = ["[.,'\\s]?".join(figure) for figure in sorted(digits)]
+        pattern = re.compile("|".join(written) or "(?!)")
+        if not pattern.search(text.text):
+            return None
+
+        def states(words: str) -> bool:
+            return self._value_in(words) is not None
+
+        words = _words_with(text, name, lambda raw: pattern.search(raw) is not None, states)
+        if not words:
+            return None
+        found = {"origin": origin, "words": words, "value": given.value}
+        value = self._value_in(words)
+        # None if the words are cut before it.
+        if value is not None:
+            found["value"] = value
+        return given.model_copy(update=found)
+
+    def _value_in(self, words: str) -> float | None:
+        """Return the reading that words state in another unit; None if they do not."""
+        for stated in numbers_in(words):
+            unit = stated_unit(stated, words)
+            for reading in stated.readings:
+                is_too_frequent = not self.is_named and is_constant(reading)
+                if stated.is_name or is_too_frequent or (not unit and reading >= 1):
+                    continue
+                for wanted in self.units:
+                    value = converted(reading, unit, wanted)
+                    if value is not None and _is_one_of(value, self.values):
+                        return next(own for own in self.values if _is_one_of(value, [own]))
         return None
 
 
@@ -313,11 +458,7 @@ class _Wanted(NamedTuple):
     @classmethod
     def read(cls, line: str) -> _Wanted:
         """Take a line apart."""
-        name = ""
-        named = _NAME.match(line)
-        if named:
-            name = named["name"].strip(" *`\"'")[:_LONGEST_NAME]
-            line = line[named.end() :]
+        name, line = _name_and_rest(line)
         unit = ""
         in_words = _IN_UNIT.search(line)
         if in_words:
@@ -334,8 +475,30 @@ class _Wanted(NamedTuple):
         return cls(name, before, unit or operand.unit, target)
 
 
+def _name_and_rest(line: str) -> tuple[str, str]:
+    """Return the name of a line, which may be empty, and what follows. It ends at the last colon
+    that a formula follows, since it may have a time or another colon itself."""
+    beginning = _BEGINS_AS_NAME.match(line)
+    if not beginning:
+        return "", line
+    ends = list(_END_OF_NAME.finditer(line.partition("=")[0], beginning.end()))
+    for end in reversed(ends):
+        if _IN_FORMULA.search(line, end.end()) or end == ends[0]:
+            return _cut(line[: end.start()].strip(" *`\"'"), _LONGEST_NAME), line[end.end() :]
+    return "", line
+
+
+def _cut(words: str, longest: int) -> str:
+    """Return words up to a length in characters, without one that is cut itself."""
+    if len(words) <= longest:
+        return words
+    whole, _, _ = words[: longest + 1].rpartition(" ")
+    return whole.rstrip(" ,;:") or words[:longest]
+
+
 def answer_on(calculation: Calculation) -> str:
-    """Return a calculation for a model: its number, name, formula and result."""
+    """Return a calculation for a model: its number, name, formula and result, and the inputs that
+    count as assumed."""
     line = f"[{calculation.key}] {calculation.line}"
     if calculation.name != calculation.formula:
         line = f"[{calculation.key}] {calculation.name}: {calculation.line}"
@@ -343,6 +506,12 @@ def answer_on(calculation: Calculation) -> str:
     if is_quotient and abs(calculation.value) < _MOST_AS_SHARE:
         # Quotients are usually stated in percent.
         line += f" = {_shown(100 * calculation.value)} %"
+    assumed = list[str]()
+    for used in calculation.inputs:
+        if used.origin == "supposed" and not used.calculation:
+            assumed.append(f"{used.value:.12g} {used.unit}".rstrip())
+    for number in dict.fromkeys(assumed):
+        line += f"; {number} (assumed, stands in nothing shown)"
     return line
 
 
@@ -395,6 +564,7 @@ def number_calculations(
     """
     thread = by_calculation_number(known)
     values = _values_in(request)
+    text_of_user = SourceText("", request)
     free = max(thread, default=0) + 1
     # A step knows the thread's calculations by their own numbers.
     given = {number: number for number in thread}
@@ -411,7 +581,7 @@ def number_calculations(
         for calculation in finding.calculations:
             own.append(_renumbered(calculation, numbers))
         for calculation in sorted(own, key=_number_of):
-            settled = _settled(calculation, values, thread)
+            settled = _settled(calculation, values, text_of_user, thread)
             thread[settled.number] = settled
             new[settled.key] = settled
         text, _ = with_calculations(finding.numbered or "", numbers)
@@ -425,17 +595,28 @@ def _number_of(calculation: Calculation) -> int:
 
 
 def _settled(
-    calculation: Calculation, requested: Collection[float], known: Mapping[int, Calculation]
+    calculation: Calculation,
+    requested: Collection[float],
+    request: SourceText,
+    known: Mapping[int, Calculation],
 ) -> Calculation:
-    """Return a calculation whose inputs are from the request only if its values are there
-    (`requested`), and proved only if those in `known` are."""
+    """Return a calculation whose inputs are from the request only if it states them (`requested`
+    are its values), also in another unit, and proved only if those in `known` are."""
+    units = [calculation.unit, *(used.unit for used in calculation.inputs)]
     inputs = list[CalculationInput]()
     for used in calculation.inputs:
         if used.calculation:
             used = _as_input(known[used.calculation])
         elif used.origin in ("request", "supposed"):
             is_there = _is_one_of(used.value, requested)
-            used = used.model_copy(update={"origin": "request" if is_there else "supposed"})
+            # Without a unit, it was found in the task, which may say so in another unit.
+            likely = units if used.origin == "request" else ()
+            sought = _Sought.of((used.value,), used.unit, likely)
+            used = used.model_copy(update={"origin": "supposed", "words": ""})
+            if is_there:
+                used = used.model_copy(update={"origin": "request"})
+            else:
+                used = sought.input_from(request, used, "request", calculation.name) or used
         inputs.append(used)
     return calculation.model_copy(update={"inputs": tuple(inputs)})
 
@@ -503,6 +684,13 @@ def _calculated(
     )
 
 
+def _is_same(calculation: Calculation, other: Calculation) -> bool:
+    """Whether two calculations have the same inputs, however they are written, and result."""
+    own = [(used.value, used.source, used.calculation) for used in calculation.inputs]
+    others = [(used.value, used.source, used.calculation) for used in other.inputs]
+    return own == others and _is_one_of(calculation.value, [other.value])
+
+
 def _as_input(calculation: Calculation) -> CalculationInput:
     """Return the result of a calculation as an input of another one."""
     return CalculationInput(
@@ -564,12 +752,14 @@ def _values_in(text: str) -> list[float]:
     return values
 
 
-def _words_with(number: Number, text: SourceText, name: str, *, in_unit: bool) -> str:
+def _words_with(
+    text: SourceText, name: str, may_state: Callable[[str], bool], states: Callable[[str], bool]
+) -> str:
     """Return the words of a text that state a number, with the table header above them if they are
     a row; empty if it does not.
 
-    Of several places, this is the one most like the `name` of the calculation. With `in_unit` it
-    has to be stated in its unit, else in no other one.
+    Of several places, this is the one most like the `name` of the calculation. `states` says
+    whether words state the number; `may_state` is a quicker test that precedes it.
     """
     windows = text.windows
     best = windows.best(name, _LIKELIEST) if name else []
@@ -578,12 +768,12 @@ def _words_with(number: Number, text: SourceText, name: str, *, in_unit: bool) -
         window = windows.windows[index]
         raw = text.text[window.start : window.end]
         # Cheaper than reading all numbers of a long text.
-        if not _has_digits(number, raw) or not _is_stated(number, raw, in_unit=in_unit):
+        if not may_state(raw) or not states(raw):
             continue
         for sentence in text.sentences:
             if window.start <= sentence.start and sentence.end <= window.end:
                 words = text.text[sentence.start : sentence.end]
-                if _is_stated(number, words, in_unit=in_unit):
+                if states(words):
                     return " ".join(words.split())[:_LONGEST_QUOTE]
         return " ".join(raw.split())[:_LONGEST_QUOTE]
     return ""
