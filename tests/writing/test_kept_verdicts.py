@@ -85,8 +85,7 @@ STATEMENTS = [
     ),
     Statement(DOUBLE, said("supported", "", "2 * 14 % = 28 %"), (GROWTH,)),
     Statement("It says the bridge is 84 metres long.", said("supported", LONG)),
-    Statement("Lorries left it on 28 March 2026. [2]", said("not_found")),
-    Statement("So it closed on 14 March 2026.", said("supported", "", "14 * 2 = 28")),
+    Statement("Vans left it on 28 March 2026. [2]", said("not_found")),
 ]
 FOREIGN = 5
 """Index of the statement that cites one source and has the words of another."""
