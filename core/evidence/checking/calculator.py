@@ -412,8 +412,11 @@ class _Sought(NamedTuple):
         for reading in self.values:
             for unit in self.units:
                 digits |= digits_in_other_units(reading, unit)
-        written = ["[.,'\\s]?".join(figure) for figure in sorted(digits)]
-        pattern = re.compile("|".join(written) or "(?!)")
+        written = "|".join("[.,'\\s]?".join(figure) for figure in sorted(digits))
+        if not written:
+            return None
+        # Not within a longer number.
+        pattern = re.compile(rf"(?<![1-9])(?<![1-9][.,'])(?:{written})(?![1-9])")
         if not pattern.search(text.text):
             return None
 
