@@ -521,11 +521,13 @@ class _Sections:
 def _figures(text: str, calculations: tuple[Calculation, ...] = ()) -> set[float | str]:
     """Return what `_values` returns, but dates with a month as a whole, in ISO form: nothing is
     calculated from the day of one alone."""
-    dates = [date for date in dates_in(text) if len(date.iso) > _YEAR_LENGTH]
-    without_dates = text
-    for date in reversed(dates):
-        without_dates = f"{without_dates[: date.start]} {without_dates[date.end :]}"
-    return {*_values(without_dates, calculations), *(date.iso for date in dates)}
+    dates = set[str]()
+    rest = text
+    for date in reversed(list(dates_in(text))):
+        if len(date.iso) > _YEAR_LENGTH:
+            dates.add(date.iso)
+            rest = f"{rest[: date.start]} {rest[date.end :]}"
+    return {*_values(rest, calculations), *dates}
 
 
 def _values(text: str, calculations: tuple[Calculation, ...] = ()) -> set[float | str]:

@@ -587,7 +587,10 @@ class Examination:
     ) -> None:
         """Take units out of the text, but for the part that stays, so that neither they nor their
         words beside others are judged or kept."""
-        excluded = excluded.with_unproved([unit.text for unit in units], before)
+        words = list[str]()
+        for unit in units:
+            words.append(unit.text)
+        excluded = excluded.with_unproved(words, before)
         edits = list[Edit]()
         for unit in units:
             edits.append(Edit(unit.start, unit.end, excluded.part_left(unit)))

@@ -165,9 +165,13 @@ class Formula:
         percent, 31 + 12 is 43 %, and 0.31 + 0.12 too."""
         kinds = {token.kind for token in self._tokens}
         is_sum = len(self.operands) > 1 and kinds <= {"number", *"+-()"}
-        if not is_sum or any(operand.unit for operand in self.operands):
-            return False
-        return any(operand.number.value > 1 for operand in self.operands)
+        are_fractions = True
+        for operand in self.operands:
+            if operand.unit:
+                return False
+            if operand.number.value > 1:
+                are_fractions = False
+        return is_sum and not are_fractions
 
     @property
     def has_unknown(self) -> bool:

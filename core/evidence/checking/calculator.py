@@ -398,7 +398,9 @@ class _Sought(NamedTuple):
             return cls(values, (), is_named)
         parts = list[str]()
         for other in likely:
-            parts += [part.strip() for part in other.split("/") if not is_percent(part)]
+            for part in other.split("/"):
+                if not is_percent(part):
+                    parts.append(part.strip())
         return cls(values, (*dict.fromkeys(filter(None, parts)), ""), is_named)
 
     def input_from(
@@ -689,9 +691,13 @@ def _calculated(
 
 def _is_same(calculation: Calculation, other: Calculation) -> bool:
     """Whether two calculations have the same inputs, however they are written, and result."""
-    own = [(used.value, used.source, used.calculation) for used in calculation.inputs]
-    others = [(used.value, used.source, used.calculation) for used in other.inputs]
-    return own == others and _is_one_of(calculation.value, [other.value])
+    if len(calculation.inputs) != len(other.inputs):
+        return False
+    for used, compared in zip(calculation.inputs, other.inputs, strict=True):
+        own = used.value, used.source, used.calculation
+        if own != (compared.value, compared.source, compared.calculation):
+            return False
+    return _is_one_of(calculation.value, [other.value])
 
 
 def _as_input(calculation: Calculation) -> CalculationInput:
