@@ -396,10 +396,11 @@ class _Sought(NamedTuple):
             return cls(values, (unit,), is_named)
         if not is_named or any(map(is_constant, values)):
             return cls(values, (), is_named)
-        parts = list[str]()
-        for other in likely:
-            parts += [part.strip() for part in other.split("/") if not is_percent(part)]
-        return cls(values, (*dict.fromkeys(filter(None, parts)), ""), is_named)
+        units = dict[str, None]()
+        for part in "/".join(likely).split("/"):
+            if part.strip() and not is_percent(part):
+                units[part.strip()] = None
+        return cls(values, (*units, ""), is_named)
 
     def input_from(
         self, text: SourceText, given: CalculationInput, origin: InputOrigin, name: str
@@ -687,9 +688,14 @@ def _calculated(
 
 def _is_same(calculation: Calculation, other: Calculation) -> bool:
     """Whether two calculations have the same inputs, however they are written, and result."""
-    own = [(used.value, used.source, used.calculation) for used in calculation.inputs]
-    others = [(used.value, used.source, used.calculation) for used in other.inputs]
-    return own == others and _is_one_of(calculation.value, [other.value])
+    if len(calculation.inputs) != len(other.inputs):
+        return False
+    for used, its in zip(calculation.inputs, other.inputs, strict=True):
+        if used.source != its.source or used.calculation != its.calculation:
+            return False
+        if not _is_one_of(used.value, [its.value]):
+            return False
+    return _is_one_of(calculation.value, [other.value])
 
 
 def _as_input(calculation: Calculation) -> CalculationInput:
