@@ -713,7 +713,8 @@ def _shown(value: float) -> str:
     count. Digits of long numbers are grouped by spaces, as in all languages."""
     exact = float(f"{value:.12g}")
     if exact == round(exact) or abs(exact) >= _WHOLE_FROM:
-        grouped = f"{exact:,.0f}"
+        # Of the value itself, so that nothing is rounded twice.
+        grouped = f"{value:,.0f}"
         return grouped.replace(",", "" if abs(exact) < _GROUPED_FROM else _THIN_SPACE)
     decimals = max(0, _DIGITS - 1 - math.floor(math.log10(abs(exact))))
     return f"{exact:.{decimals}f}".rstrip("0").rstrip(".")
