@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from deep_research.core.evidence.checking.calculator import Calculator, gives, number_calculations
@@ -57,6 +57,7 @@ def test_a_formula_and_its_inputs_give_the_result(
 
 
 @given(st.floats(min_value=-1e9, max_value=1e9).filter(lambda value: abs(value) > 1e-3))
+@example(130429292.5004816)
 @settings(max_examples=50)
 def test_a_result_is_shown_rounded_to_digits_that_give_it(value: float) -> None:
     found = last_of(f"{value:f} * 1")
