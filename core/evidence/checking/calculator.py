@@ -396,20 +396,11 @@ class _Sought(NamedTuple):
             return cls(values, (unit,), is_named)
         if not is_named or any(map(is_constant, values)):
             return cls(values, (), is_named)
-<<<<<<< HEAD
-        parts = list[str]()
-        for other in likely:
-            for part in other.split("/"):
-                if not is_percent(part):
-                    parts.append(part.strip())
-        return cls(values, (*dict.fromkeys(filter(None, parts)), ""), is_named)
-=======
         units = dict[str, None]()
         for part in "/".join(likely).split("/"):
             if part.strip() and not is_percent(part):
                 units[part.strip()] = None
         return cls(values, (*units, ""), is_named)
->>>>>>> h/calc2
 
     def input_from(
         self, text: SourceText, given: CalculationInput, origin: InputOrigin, name: str
@@ -701,16 +692,10 @@ def _is_same(calculation: Calculation, other: Calculation) -> bool:
     """Whether two calculations have the same inputs, however they are written, and result."""
     if len(calculation.inputs) != len(other.inputs):
         return False
-<<<<<<< HEAD
-    for used, compared in zip(calculation.inputs, other.inputs, strict=True):
-        own = used.value, used.source, used.calculation
-        if own != (compared.value, compared.source, compared.calculation):
-=======
     for used, its in zip(calculation.inputs, other.inputs, strict=True):
         if used.source != its.source or used.calculation != its.calculation:
             return False
         if not _is_one_of(used.value, [its.value]):
->>>>>>> h/calc2
             return False
     return _is_one_of(calculation.value, [other.value])
 
