@@ -38,6 +38,10 @@ _TIMES = re.compile(r"(?<=[\w)%€$£¥°\]\ue000-\uf8ff])\s*\bx\b\s*(?=[\d(\[$�
 """An x that stands for a multiplication sign."""
 _POWER = re.compile(r"(?<=[\d)%\ue000-\uf8ff])\s*\^\s*")
 _DIGITS = re.compile(r"^\D*[\d.,'\s]+")
+_SCALE_BEHIND_CURRENCY = re.compile(
+    r"(?<=\d)\s*(?P<currency>[€$£¥]|[A-Z]{3})\s*(?P<scale>million|billion|thousand|m|bn|k)\b"
+)
+"""A number such as `3.1 £ million`, whose scale is read only before the currency."""
 _PER = re.compile(r"\s*(?:/|per\b)\s*(?P<per>[^\W\d_]\w*)")
 _COUNT = re.compile(r"\s*\d+\s*(?=\D)")
 """The count of a unit: 100 in "100 km"."""
@@ -125,7 +129,8 @@ class Formula:
             numbers.append((number, plain[number.start : number.end].strip()))
             return chr(_FIRST_NUMBER + len(numbers) - 1)
 
-        hidden = _MARKER.sub(hide_marker, text).replace("**", "^").translate(_SIGNS)
+        in_order = _SCALE_BEHIND_CURRENCY.sub(r" \g<scale> \g<currency>", text)
+        hidden = _MARKER.sub(hide_marker, in_order).replace("**", "^").translate(_SIGNS)
         # Without the spaces, 2^10 would be one number.
         plain = _TIMES.sub(" * ", uniform_numbers(_POWER.sub(" ^ ", hidden)))
         for found in _TOKEN.finditer(replace_numbers(plain, hide_number)):

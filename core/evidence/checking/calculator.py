@@ -40,6 +40,8 @@ from .source_text import SourceText
 
 _MOST_LINES = 20
 """Maximum number of lines that are calculated for one call."""
+_SMALLEST_SHARE_OF_SCALE = 1000
+"""A result below this part of a million is taken for one in millions, if that is its unit."""
 _LONGEST_NAME = 150
 """Maximum length of a calculation's name, in characters."""
 _LONGEST_QUOTE = 300
@@ -674,7 +676,9 @@ def _calculated(
         quantity = in_unit(quantity, unit)
     elif formula.adds_percentages:
         quantity = quantity._replace(value=quantity.value / 100)
-    shown = quantity.value / scale_of(unit)
+    shown = quantity.value
+    if not _are_in_scale(calculation, formula, quantity, unit):
+        shown /= scale_of(unit)
     if is_percent(unit):
         shown = 100 * quantity.value
     words = _shown(shown)
@@ -698,6 +702,21 @@ def _is_same(calculation: Calculation, other: Calculation) -> bool:
         if not _is_one_of(used.value, [its.value]):
             return False
     return _is_one_of(calculation.value, [other.value])
+
+
+def _are_in_scale(
+    calculation: Calculation, formula: Formula, quantity: Quantity, unit: str
+) -> bool:
+    """Whether the numbers of a formula are in the scale of the unit of its result already, as in
+    `3.1 * 25 % = £ million`: without any unit or scale, it gives a number too small to be divided.
+    """
+    if calculation.rests_on:
+        return False
+    for operand in formula.operands:
+        has_unit = bool(operand.unit) and not is_percent(operand.unit)
+        if has_unit or operand.number.has_scale:
+            return False
+    return abs(quantity.value) < scale_of(unit) / _SMALLEST_SHARE_OF_SCALE
 
 
 def _as_input(calculation: Calculation) -> CalculationInput:
