@@ -29,7 +29,7 @@ CALCULATION_LINES = (
 )
 """What models are told about the lines that they hand in."""
 _MOST_ROUNDS = 2
-"""How often a model is asked again for one answer, with the results of what it has calculated."""
+"""Maximum number of times that a model is asked again for an answer, with new results."""
 _NOTHING = "Nothing to calculate: `calculations` must be a list of texts."
 
 

@@ -436,3 +436,11 @@ def test_the_list_below_a_report_leads_from_each_citation_and_is_no_part_of_its_
         assert line in document
     assert read_body(document) == text
     assert "[calc 1]" not in read_foreign(document, ()).text
+
+
+def test_a_result_in_the_scale_of_its_unit_stays_in_it_in_later_lines() -> None:
+    lines = ["3.1 * 25 % = £ million", "[calc 1] * 2 = £ million", "[calc 2] / 31 = %"]
+    calculator = Calculator({}, "3.1, 25 % and 31")
+    calculator.calculate(lines)
+    results = [found.result for found in calculator.changed.values()]
+    assert results == ["0.775 £ million", "1.55 £ million", "5 %"]

@@ -677,7 +677,8 @@ def _calculated(
     elif formula.adds_percentages:
         quantity = quantity._replace(value=quantity.value / 100)
     shown = quantity.value
-    if not _are_in_scale(calculation, formula, quantity, unit):
+    basis = [known[number] for number in calculation.rests_on]
+    if not _are_in_scale(basis, formula, quantity, unit):
         shown /= scale_of(unit)
     if is_percent(unit):
         shown = 100 * quantity.value
@@ -705,18 +706,23 @@ def _is_same(calculation: Calculation, other: Calculation) -> bool:
 
 
 def _are_in_scale(
-    calculation: Calculation, formula: Formula, quantity: Quantity, unit: str
+    used: Iterable[Calculation], formula: Formula, quantity: Quantity, unit: str
 ) -> bool:
     """Whether the numbers of a formula are in the scale of the unit of its result already, as in
     `3.1 * 25 % = £ million`: without any unit or scale, it gives a number too small to be divided.
+
+    `used` are the calculations that it uses; their results may be in that scale as well.
     """
-    if calculation.rests_on:
-        return False
+    limit = scale_of(unit) / _SMALLEST_SHARE_OF_SCALE
+    for calculation in used:
+        has_same_scale = scale_of(calculation.unit) == scale_of(unit)
+        if not has_same_scale or abs(calculation.value) >= limit:
+            return False
     for operand in formula.operands:
         has_unit = bool(operand.unit) and not is_percent(operand.unit)
         if has_unit or operand.number.has_scale:
             return False
-    return abs(quantity.value) < scale_of(unit) / _SMALLEST_SHARE_OF_SCALE
+    return abs(quantity.value) < limit
 
 
 def _as_input(calculation: Calculation) -> CalculationInput:
