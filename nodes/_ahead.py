@@ -16,9 +16,11 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.citations.rendering import without_marks
 from ..core.models.resolve import RoleModels
 from ..core.records.report import CitingText, Draft
+from ..core.records.research import Calculation
 from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
 from ..core.writing.report import ReportEvents, clean_report
+from ..core.writing.write import TextWriter
 from ._examining import examination_of, examination_of_section
 from .turn import Turn
 
@@ -64,10 +66,12 @@ async def with_verdicts(draft: Draft, examinations: Sequence[Examination], turn:
 
 
 @asynccontextmanager
-async def sections_checked(turn: Turn, events: ReportEvents) -> AsyncIterator[SectionChecks]:
+async def sections_checked(
+    turn: Turn, events: ReportEvents, writer: TextWriter
+) -> AsyncIterator[SectionChecks]:
     """Have the sections of a report judged that is written in the block; what is not done at its
     end is stopped."""
-    checks = SectionChecks(turn, events)
+    checks = SectionChecks(turn, events, writer)
     events.on_section = checks.add
     try:
         yield checks
@@ -78,9 +82,10 @@ async def sections_checked(turn: Turn, events: ReportEvents) -> AsyncIterator[Se
 class SectionChecks:
     """Has the sections of a report judged, each as soon as it is written."""
 
-    def __init__(self, turn: Turn, events: CallEvents) -> None:
+    def __init__(self, turn: Turn, events: CallEvents, writer: TextWriter) -> None:
         """`events` observes the calls of the writer's model; its bill gets the costs."""
         self._turn = turn
+        self._writer = writer
         self._events = SilentEvents(turn.emitter, turn.placement)
         self._events.bill = events.bill
         self._texts: asyncio.Task[Mapping[str, Sequence[SourceText]]] | None = None
@@ -105,14 +110,20 @@ class SectionChecks:
         if self._texts is None:
             self._texts = asyncio.create_task(turn.basis.texts(turn.pages))
         filler = Filler(turn.context, turn.state.run, self._events, turn.placement)
-        examination = examination_of_section(turn, section, await self._texts, filler)
+        texts = await self._texts
+        examination = examination_of_section(turn, section, texts, filler, self._calculations)
         await examination.judge_cited(start, _CALLS_PER_SECTION)
         return examination
 
+    @property
+    def _calculations(self) -> list[Calculation]:
+        """The calculations that the report may cite, with those of its writer."""
+        known = {**self._turn.state.calculations, **self._writer.calculations}
+        return list(known.values())
+
     def _cleaned(self, written: str) -> CitingText:
         """Return the beginning of a report as the draft will have it."""
-        state = self._turn.state
-        report = clean_report(written, state.sources, state.calculations.values())
+        report = clean_report(written, self._turn.state.sources, self._calculations)
         return CitingText(
             text=report.text,
             sources=tuple(report.cited.values()),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.dialogue.conversation import Conversation
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.citations.rendering import title_line
 from ..core.records import tool_names
 from ..core.records.report import CitingText, Draft
+from ..core.records.research import Calculation
 from ..core.records.sources import Source, unopened
 from ..core.settings.context import Context
 from ..core.writing.examination import Examination
@@ -60,10 +61,14 @@ async def examination_of(
 
 
 def examination_of_section(
-    turn: Turn, section: CitingText, texts: Mapping[str, Sequence[SourceText]], filler: Filler
+    turn: Turn,
+    section: CitingText,
+    texts: Mapping[str, Sequence[SourceText]],
+    filler: Filler,
+    calculations: Iterable[Calculation],
 ) -> Examination:
     """Return the check of the last section of a text, the beginning of a report; `texts` are those
-    of the thread's sources, by key."""
+    of the thread's sources, by key, `calculations` those that the report may cite."""
     state = turn.state
     return Examination(
         section,
@@ -71,7 +76,7 @@ def examination_of_section(
         state.sources,
         filler,
         state.run.language_code,
-        state.calculations.values(),
+        calculations,
         asked=_texts_of_user(turn),
     )
 

@@ -32,7 +32,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         await _passages(turn),
         turn.calculator if _may_calculate(turn) else None,
     )
-    async with turn.paid(events), sections_checked(turn, events) as checks:
+    async with turn.paid(events), sections_checked(turn, events, writer) as checks:
         cut = await writer.write()
         events.finish()
         if not events.written.strip():

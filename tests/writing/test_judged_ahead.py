@@ -113,3 +113,18 @@ async def test_a_run_that_is_stopped_while_its_report_is_written_judges_no_secti
     await run.ask(None)
     asked = [units for units in verifier.asked if units == ["The tower is 38 m tall, not more."]]
     assert (len(asked), len(writer.calls)) == (1, 2)
+
+
+async def test_a_section_is_judged_with_what_its_writer_has_calculated(tmp_path: Path) -> None:
+    lines = ["Twice the height: 38 m [1] * 2 = m"]
+    section = "## The tower\n\nTwice its height is 76 m. [calc 1] [1]\n\n"
+    replies = [calls(call("calculate", calculations=lines)), section + SECOND + END]
+    writer = Writer(replies=replies, profile=PROFILE)
+    verifier = Verifier(writer)
+    run = await researched(tmp_path, planner=[CHECKLIST], researcher=BOTH, verifier=verifier.model)
+    run.models["writer"] = writer
+    writer.judged()
+    await run.ask(None)
+    first = next(asked for asked in verifier.model.calls if "Twice its height" in asked.text)
+    assert "38 m * 2 = 76 m" in first.text
+    assert sum("Twice its height is 76 m" in str(units) for units in verifier.asked) == 1
