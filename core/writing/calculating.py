@@ -181,8 +181,8 @@ class Calculations:
         the arguments of a call. The text cites them by their place there; return it with their
         numbers.
 
-        A citation of what could not be calculated goes, and one whose figure comes from something
-        else: the model has worked the figures out itself.
+        The model has worked its figures out itself, so citations are dropped if the calculation
+        failed, or if the figure before them does not come from it.
         """
         numbers = dict[int, int]()
         known = dict[int, Calculation]()

@@ -140,7 +140,7 @@ SAID = (
             "Brack Systems, the largest rival, sued on 12 May. [2][1]",
             "Brack Systems sued on 12 May. [2]",
         ),
-        # Of a list, or of what a clause says of another one, no words can go.
+        # Without these words, a list or the next clause would say something else.
         ("It sells caps, lids, bags and jars [1] [2].", ""),
         ("The largest rival is Brack Systems, it sued on 12 May [1] [2].", ""),
         ("Brack Systems, the largest rival, sued on 13 May [1] [2].", ""),
@@ -161,7 +161,7 @@ def test_a_sentence_stays_without_the_insertion_that_the_other_source_lacks(
     assert kept and kept.text == left
     taken_out = excluded.only_they_support(report)
     assert len(taken_out.statements) == 1 and taken_out.is_in_part is bool(left)
-    # Nothing is known of what the other source says if no check found it.
+    # Without a check, nobody knows what the other source says.
     unchecked = report.model_copy(update={"claims": ()})
     assert not FIRST.with_unproved([unit.text], unchecked).part_left(unit)
 

@@ -306,8 +306,8 @@ class Lab(Thread):
         """Ask the first question, which is done once for all tests with these settings whose models
         answer it alike; returns the state afterwards.
 
-        For tests of what comes after it: the thread, the packets and the calls are the same as after
-        `ask`, but nothing is logged, sent or stored elsewhere.
+        For tests of later turns: thread, packets and calls are the same as after `ask`, but nothing
+        is logged, sent or stored elsewhere.
         """
         settings = sorted(self.settings.items())
         name = f"{type(self).__name__} {question} {before} {self.folder} {settings}"

@@ -19,8 +19,8 @@ AHEAD = 0.15
 
 
 def copy_documents(kept: Path, corpus: Path) -> None:
-    """Copy what the questions need, and a folder of what they do not: all documents take four times
-    as long."""
+    """Copy the documents that answer the questions, and one folder of others: all documents would
+    take four times as long."""
     shutil.copytree(kept / "corpus" / FOLDER, corpus / FOLDER)
     for line in (kept / "questions.jsonl").read_text("utf-8").splitlines():
         for name in json.loads(line)["gold_docs"]:
