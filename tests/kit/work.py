@@ -35,12 +35,13 @@ def is_linear(steps: Sequence[int], slack: int) -> bool:
     """Whether steps at sizes n, 2n and 4n grow in proportion to n log n at most.
 
     From 2n to 4n, linear growth adds twice as many steps as from n to 2n, and quadratic growth four
-    times as many. What at most doubles from 2n to 4n is in proportion too: a short text may take a
-    longer way. `slack`: a number of steps that does not count.
+    times as many. If the shortest text takes most steps, as one that is read in another way, those
+    of the others are compared. `slack`: a number of steps that does not count.
     """
     first, second, third = steps
-    is_in_proportion = third <= 2 * second + slack
-    return is_in_proportion or third - second <= 2.7 * (second - first) + slack
+    if first > second:
+        return third <= 2 * second + slack
+    return third - second <= 2.7 * (second - first) + slack
 
 
 @contextmanager
