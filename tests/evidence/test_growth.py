@@ -73,10 +73,9 @@ LENGTH = 200
 """Length of the shortest text in which steps are counted, in characters."""
 SLACK = 2_000
 """Number of steps that may be added whatever the length."""
-LONG = 10_000
-"""Length of a text on which work takes 0.2 seconds of CPU at most, in characters."""
-LONG_SECONDS = 1.5
-"""Limit of CPU for such work; what grows quadratically needs seconds."""
+LONG = 50_000
+"""Length of a text that takes half a minute of CPU if the work on it grows quadratically, in
+characters."""
 
 
 def _marked(text: str) -> object:
@@ -192,16 +191,16 @@ def test_no_mix_of_signs_takes_more_steps_than_in_proportion(parts: tuple[str, s
 def test_no_long_text_takes_long(repeated: str) -> None:
     # Steps within patterns are not counted: where they grow quadratically, the limit ends it.
     text = long_text(("# a", repeated, "<"), LONG)
-    for work in QUICK:
-        with processor_limit(LONG_SECONDS):
+    with processor_limit(30):
+        for work in QUICK:
             work(text)
 
 
 @pytest.mark.slow
 @given(hostile_texts())
-@settings(max_examples=3)
+@settings(max_examples=1)
 def test_no_mix_of_signs_takes_long(parts: tuple[str, str, str]) -> None:
     text = long_text(parts, LONG)
-    for work in QUICK:
-        with processor_limit(LONG_SECONDS):
+    with processor_limit(300):
+        for work in QUICK:
             work(text)
