@@ -83,6 +83,7 @@ async def test_a_rendered_page_is_read_like_any_other(web: Web, traces: Traces) 
     address = publish_app(web, "/app", "The harbour", web_pages.PARAGRAPH)
     async with reading(web) as reader:
         page = await reader.read(web.url("/redirect?/app"))
+        assert await reader.read(address) == page
     assert (page.address, page.title, page.is_rendered) == (address, "The harbour", True)
     assert page.text == f"# The harbour\n\n{web_pages.PARAGRAPH.strip()}\n\nMore"
     assert [link.address for link in page.links] == [web.url("/more")]
