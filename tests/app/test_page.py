@@ -4,6 +4,7 @@ loopback."""
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,11 @@ from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, fail, say, use
 from kit.server import BERTHS, BROKEN, TARIFF, Server
 from kit.server import QUESTION as ATTACHED_QUESTION
+from kit.stored_runs import queried
 from kit.wire import END, FACTS, QUESTION, hand_out, researched, written
+
+from deep_research.core.store._holder import this_process
+from deep_research.core.store.location import FILE_NAME, thread_id
 
 UNCLEAR = "Compare them?"
 LOCKED = "What is behind the locked door?"
@@ -538,6 +543,15 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
     with reader.page() as page:
         ask(page)
         page.locator(".report article").wait_for()
+        # Between two questions: a run has taken the thread and has stored nothing yet.
+        database, thread = reader.server.data / FILE_NAME, thread_id(page.url.rpartition("/")[2])
+        lease = "INSERT INTO leases VALUES (?, 'other', ?, ?, ?, '2026-01-01', ?)"
+        queried(database, lease, thread, *this_process(), time.monotonic())
+        page.reload()
+        page.locator("#strip").wait_for()
+        page.locator(".report article").wait_for()
+        queried(database, "DELETE FROM leases WHERE owner = 'other'")
+        page.reload()
         source = page.locator("#source")
         page.locator(".source-card", has_text="Keeper").click()
         expect(source.get_by_role("button", name="Use it again")).to_have_count(0)

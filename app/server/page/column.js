@@ -218,8 +218,10 @@ function stand(run) {
   const { exchanges, on } = page.thread, { question_id: id } = latest().run;
   if ((id && run.question_id !== id) || slicesOf(run.messages).length > exchanges.length) openExchange("");
   const exchange = latest(), { status, seconds } = exchange.run, { messages, failure, is_unfinished } = run;
+  // A question with nothing left to do is not at work: its follow-up is, which has stored nothing yet.
+  const hasEnded = run.question_id && !is_unfinished && run.status === "running";
   // Until a follow-up begins, the server still reports how the question before it ended.
-  exchange.run = run.question_id !== exchanges.at(-2)?.run.question_id ? run
+  exchange.run = run.question_id !== exchanges.at(-2)?.run.question_id ? { ...run, status: hasEnded ? status : run.status }
     : { ...exchange.run, messages, failure, is_unfinished, status: is_unfinished ? run.status : "running" };
   // A message interrupts the run briefly.
   if (exchange.run.status === "stopped" && Date.now() - exchange.steered < STEERING) exchange.run = { ...exchange.run, status: "running" };
