@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from ..core.dialogue.transcripts import is_status_text
 from ..core.evidence.checking.proof import Known
-from ..core.evidence.checking.source_text import SourceText, Windows
+from ..core.evidence.checking.source_text import SourceText, windows_of
 from ..core.evidence.text.similarity import grouped
 from ..core.records import tool_names
 from ..core.settings.limits import Limits
@@ -326,7 +326,7 @@ def passages(
     """
     if len(text) <= characters:
         return text
-    windows = Windows(text)
+    windows = windows_of(text)
     count = len(windows.windows)
     with_excerpt: list[int] = []
     if excerpt:

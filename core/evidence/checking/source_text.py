@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 import re
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import groupby
+from threading import Lock
 from typing import NamedTuple
 
 from ..text.language import language_of_text
@@ -45,6 +46,8 @@ _GROUPED = re.compile(r"(?<=\d)[,' ](?=\d{3}(?!\d))")
 _MARKUP = re.compile(r"[*_`|#]+")
 _LANGUAGE_CHARACTERS = 4_000
 """Length of the beginning of a text by which its language is detected."""
+_MOST_RECENT = 6_000_000
+"""Length of all texts whose windows are kept, in characters; each takes about 8 bytes."""
 _FAST = 1
 """zlib compression level: a quarter of a millisecond per page."""
 
@@ -66,30 +69,26 @@ class Windows:
         self.text = text
         self.windows = tuple(_windows(text))
         """The windows, in text order."""
-        self._keys = list[frozenset[str]]()
-        """The stems and numbers of each window and its heading."""
-        self._counts = Counter[str]()
-        """In how many windows each of these is."""
-        for window in self.windows:
-            keys = words_and_figures(f"{window.head} {text[window.start : window.end]}")
-            self._keys.append(keys)
-            self._counts.update(keys)
+        self._places = defaultdict[str, list[int]](list)
+        """The indexes of the windows that have a stem or number, also in their heading, by stem or
+        number."""
+        for number, window in enumerate(self.windows):
+            for key in words_and_figures(f"{window.head} {text[window.start : window.end]}"):
+                self._places[key].append(number)
 
     def best(self, claim: str, most: int) -> list[int]:
         """Return the indexes of at most `most` windows that have words of a claim, most similar
         first."""
         total = len(self.windows)
-        weights = dict[str, float]()
+        weights = defaultdict[int, list[float]](list)
         for key in words_and_figures(claim):
-            count = self._counts[key]
-            if count:
-                weights[key] = rarity_weight(key, total, count)
+            places = self._places.get(key, ())
+            for number in places:
+                weights[number].append(rarity_weight(key, total, len(places)))
         scores = dict[int, float]()
-        for number, keys in enumerate(self._keys):
+        for number in sorted(weights):
             # An exact sum, since the iteration order of a set differs between processes.
-            score = math.fsum(weights[key] for key in weights.keys() & keys)
-            if score:
-                scores[number] = score
+            scores[number] = math.fsum(weights[number])
         return sorted(scores, key=scores.__getitem__, reverse=True)[:most]
 
     def others(self, numbers: Iterable[int], most: int) -> list[int]:
@@ -107,9 +106,10 @@ class Windows:
         wanted = words_and_figures(claim)
         if not wanted:
             return 0.0
-        most = 0
-        for keys in self._keys:
-            most = max(most, len(wanted & keys))
+        shared = Counter[int]()
+        for key in wanted:
+            shared.update(self._places.get(key, ()))
+        most = max(shared.values(), default=0)
         return most / len(wanted)
 
     def within(self, start: int, end: int) -> list[int]:
@@ -163,6 +163,30 @@ class Windows:
                 words = f"{first.head}\n{self.text[first.start : last.end]}"
                 joined.append((first.start, words.strip()))
         return joined
+
+
+_recent = dict[str, Windows]()
+"""The windows of texts that were compared last, by text, the latest last."""
+_recent_lock = Lock()
+
+
+def windows_of(text: str) -> Windows:
+    """Return the windows of a text.
+
+    They are kept for a while, since a page is compared with a topic when it is opened, with the
+    findings when the report is written, and with the report when that is checked.
+    """
+    with _recent_lock:
+        windows = _recent.pop(text, None)
+    windows = windows or Windows(text)
+    with _recent_lock:
+        _recent[text] = windows
+        length = sum(map(len, _recent))
+        while length > _MOST_RECENT:
+            oldest = next(iter(_recent))
+            length -= len(oldest)
+            del _recent[oldest]
+    return windows
 
 
 def rarity_weight(key: str, total: int, count: int) -> float:
@@ -225,7 +249,9 @@ def _windows(text: str) -> Iterator[Window]:
 def _windows_of_paragraph(raw: str, offset: int, heading: str) -> Iterator[Window]:
     """Yield the windows of a paragraph that begins at `offset`; each ends with a sentence."""
     start = 0
-    for _, end in _short_spans(raw, _LONGEST_WINDOW):
+    # A paragraph that is too short to be divided need not be split into sentences.
+    spans = _short_spans(raw, _LONGEST_WINDOW) if len(raw) >= _LONGEST_WINDOW / 2 else ()
+    for _, end in spans:
         if end - start >= _LONGEST_WINDOW / 2:
             yield Window(offset + start, offset + end, heading)
             start = end
@@ -304,7 +330,7 @@ class SourceText:
     @cached_property
     def windows(self) -> Windows:
         """Its windows of a few lines."""
-        return Windows(self.text)
+        return windows_of(self.text)
 
     @cached_property
     def sentences(self) -> tuple[SourceSentence, ...]:

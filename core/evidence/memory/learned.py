@@ -56,19 +56,22 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
     def same_words(learning: Learning) -> tuple[bool, str]:
         return bool(learning.source), " ".join(learning.text.casefold().split())
 
-    def are_repeats(fact: Fact, other: Fact) -> bool:
-        if set(fact.sources).isdisjoint(other.sources):
+    def are_repeats(number: int, other: int) -> bool:
+        if sources[number].isdisjoint(sources[other]):
             return False
-        return is_same_statement(fact.text, other.text)
+        return is_same_statement(facts[number].text, facts[other].text)
 
     facts = list[Fact]()
+    # Each fact is compared with all others.
+    sources = list[frozenset[str]]()
     for group in grouped(learnings, same_words).values():
         facts.append(Fact(tuple(group)))
+        sources.append(frozenset(facts[-1].sources))
     merged = list[Fact]()
-    for repeats in components(facts, are_repeats):
+    for repeats in components(range(len(facts)), are_repeats):
         group = list[Learning]()
-        for fact in repeats:
-            group += fact.learnings
+        for number in repeats:
+            group += facts[number].learnings
         merged.append(Fact(tuple(group)))
     return merged
 

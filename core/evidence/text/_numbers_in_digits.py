@@ -110,6 +110,8 @@ def figures_of(digits: str, decimal: str = "") -> list[str]:
 
     Several are returned for a list such as 5,10,15, and none for a version such as 1.2.3.
     """
+    if digits.isdecimal() and len(digits) <= _LONGEST_FIGURE:
+        return [digits]
     bare = re.sub(r"(?<=\d)[ '](?=\d{3})", "", digits)
     if len(bare) > _LONGEST_FIGURE:
         return []

@@ -46,6 +46,8 @@ _CLOSE = 150
 _SHORTEST_MEASURE = 3
 """Minimum length of a unit of measure that is recognised without a number beside it, in letters."""
 _FIGURE = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)|\d+(?:[.,']\d+)*")
+_FIGURES = re.compile(r"\d+(?:[ .,']\d+)*")
+"""Figures and what may stand between two of them: found faster, since a digit comes first."""
 _TOKEN = re.compile(rf"{PLAIN_WORD.pattern}|[^\w\s]")
 
 
@@ -86,11 +88,12 @@ def plain_figures(text: str) -> frozenset[str]:
     That is 1234.5 for 1.234,5. Digits that spaces group count as a whole and in parts.
     """
     figures = set[str]()
-    for digits in _FIGURE.findall(uniform_numbers(text)):
-        figures.update(figures_of(digits) or [digits])
-        if " " in digits:
-            # They may be columns of a table, too.
-            figures.update(digits.split(" "))
+    for group in _FIGURES.findall(uniform_numbers(text)):
+        for digits in _FIGURE.findall(group):
+            figures.update(figures_of(digits) or [digits])
+            if " " in digits:
+                # They may be columns of a table, too.
+                figures.update(digits.split(" "))
     return frozenset(figures)
 
 

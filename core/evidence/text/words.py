@@ -47,6 +47,8 @@ _GROUPED_DIGITS = re.compile(
 """Digits with grouping, such as 1,250 or 4,50,000; three digits behind a single point may also be
 decimals, in texts and questions alike."""
 _SEPARATORS = re.compile(r"\D")
+_SEPARATED_DIGITS = re.compile(r"\d[.,'’\u00a0\u2009\u202f]\d")
+"""What every text with grouped digits has; found faster, since a digit comes first."""
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 QUOTED = re.compile(r'(?:(?<!\d)"|[“„«《「])([^"“”„«»《》「」]{2,80})["”»》」]')
@@ -236,6 +238,8 @@ def _plain(text: str) -> str:
 def _with_plain_digits(text: str) -> str:
     """Return the text with digits in ASCII and without their grouping."""
     plain = with_ascii_digits(text)
+    if not _SEPARATED_DIGITS.search(plain):
+        return plain
     return _GROUPED_DIGITS.sub(lambda found: _SEPARATORS.sub("", found[0]), plain)
 
 
