@@ -23,6 +23,25 @@ NOTE_TOKENS = 300
 STRING_TOKENS = 60
 
 _NUMBERED = re.compile(r"\[(\d{1,3})\]")
+_TRIAL_OF_JUDGES = "The mill at Halbeck"
+_TRIAL_VERDICTS: tuple[Json, ...] = (
+    {"verdict": "supported", "words": "The mill ground 340 tonnes of rye in 1911."},
+    {"verdict": "contradicted"},
+    {"verdict": "supported", "words": "Its owner, Ilse Brandt, sold it to the parish in 1920."},
+    {"verdict": "supported", "words": "The bridge is 84 metres long."},
+    {"verdict": "contradicted"},
+    {"verdict": "supported", "words": "Lorries may no longer use it."},
+    {"verdict": "reasoning", "calculations": ["14 * 9000 = 126,000"]},
+    {
+        "verdict": "supported",
+        "words": "| 2019 | 1,250 |\n| 2024 | 1,600 |",
+        "calculations": ["(1600 - 1250) / 1250 = 28%"],
+    },
+    {"verdict": "advice"},
+    {"verdict": "contradicted"},
+)
+"""The right verdicts in the trial that each judge has to pass once."""
+_UNIT = re.compile(r'"unit": (\d+), "says": "((?:[^"\\]|\\.)*)"')
 _FACT = re.compile(r"Fact (\d) of page (\d+): the (\w+) index was (\d+) in (\d{4})")
 _CITED_FACT = re.compile(r"(Fact \d of page \d+: the \w+ index was \d+ in \d{4}) \[(\d+)\]")
 _RESULT = re.compile(
@@ -91,7 +110,10 @@ def answer(load: Load, call: int, body: Json) -> Answer:
     if may_write or body.get("tool_choice") == "none":
         return Answer(turn.text())
     calls = [(offered[0], turn.form(offered[0]))] if len(offered) == 1 else turn.next_calls(offered)
-    return Answer(None, [(name, json.dumps(arguments)) for name, arguments in calls])
+    # A researcher's finding stands before the call that ends its research.
+    has_finding = "web_search" in offered and calls[0][0] == "generate_report"
+    text = turn.text() if has_finding else None
+    return Answer(text, [(name, json.dumps(arguments)) for name, arguments in calls])
 
 
 class _Turn:
@@ -130,26 +152,43 @@ class _Turn:
                     "statements": [f"{self._marker} {filler(20, number)}." for number in range(3)]
                 }
             case "judge_units":
-                return {"verdicts": [{"unit": 1, "verdict": "reasoning"}]}
+                return {"verdicts": [*self._verdicts()]}
         return {}
 
+    def _verdicts(self) -> Iterable[Json]:
+        """Yield a verdict on each unit: facts of pages are quoted, filler needs no source."""
+        asked = text_of(self._messages[-1])
+        if _TRIAL_OF_JUDGES in asked:
+            for number, verdict in enumerate(_TRIAL_VERDICTS, 1):
+                yield {"unit": number, **verdict}
+            return
+        for number, says in _UNIT.findall(asked):
+            fact = _FACT.search(says)
+            if fact:
+                yield {"unit": int(number), "verdict": "supported", "words": fact[0]}
+            else:
+                yield {"unit": int(number), "verdict": "reasoning"}
+
     def next_calls(self, offered: Sequence[str]) -> list[tuple[str, Json]]:
-        """Return the next calls of an agent that has several tools: it thinks, delegates or
-        searches, and finishes."""
+        """Return the next calls of an agent that has several tools: it delegates or searches, with
+        a thought beside its first task or second search, and finishes."""
         made = Counter(
             name for message in self._messages for name in {name for name, _ in _calls(message)}
         )
         is_lead, tools = "research_agent" in offered, [name for name in SEARCHES if name in offered]
+        thought: list[tuple[str, Json]] = []
         if not made["think_tool"]:
-            return [("think_tool", {"reasoning": f"{self._marker} {filler(STRING_TOKENS)}"})]
+            thought = [("think_tool", {"reasoning": f"{self._marker} {filler(STRING_TOKENS)}"})]
         if is_lead and (number := made["research_agent"]) < self._load.rounds:
             agents = range(self._load.researchers)
-            return [("research_agent", {"task": self._task(number, agent)}) for agent in agents]
+            tasks = [("research_agent", {"task": self._task(number, agent)}) for agent in agents]
+            return [*thought, *tasks]
         if not is_lead and self._load.fetches and (found := self._unopened()):
             return [("open_url", {"urls": found[: self._load.fetches]})]
         number = sum(made[name] for name in tools)
         if not is_lead and number < self._load.searches:
-            return [(tools[number % len(tools)], {"queries": [self._query(number)]})]
+            search = (tools[number % len(tools)], {"queries": [self._query(number)]})
+            return [*thought, search] if number else [search]
         return [("generate_report", {"missing": []})]
 
     def _task(self, number: int, agent: int) -> str:
