@@ -359,6 +359,11 @@ class Examined(NamedTuple):
     that is not clear."""
 
 
+async def may_judge(filler: Filler) -> bool:
+    """Whether the verifier's model can be trusted to judge; it is tried if it never was."""
+    return await judge_grade(filler) != "unsound"
+
+
 class Examination:
     """The check of one report: judges its units and has the wrong ones corrected."""
 
