@@ -82,15 +82,15 @@ class JudgedUnit(Form):
     """Number of the unit."""
     verdict: StatedVerdict
     words: str = ""
-    """The deciding sentences or rows of the passages, copied exactly; a line break between different places."""  # noqa: E501
+    """The words that decide, copied from the passages."""
     right: str = ""
     """If it is contradicted: the correct words."""
     calculations: list[str] = Field(default_factory=list)
-    """How numbers that are not in the words follow from others, one line each: (48 - 40) / 40 = 20%."""  # noqa: E501
+    """How its other numbers follow, one line each."""
     supposed: list[str] = Field(default_factory=list)
-    """Numbers that the unit only supposes or sets as a limit, as in "if 340 order" or "more than 800 kg"."""  # noqa: E501
+    """Numbers that it only supposes."""
     is_absence: bool = False
-    """Whether it says that something is not stated, not known or absent."""
+    """Whether it says that something is not stated."""
 
 
 class JudgeUnits(Form):
@@ -625,12 +625,17 @@ async def ask_verdicts(
         asked="verdicts",
         has_request=has_request,
         has_calculations=bool(calculations),
+        has_elsewhere=bool(stated_elsewhere),
+        is_second_look=any("not_proved" in unit for unit in units),
         knowledge=knowledge,
     )
 
 
 def _prepare(
-    units: Sequence[ReportUnit], evidence: Evidence, before: Judgements
+    units: Sequence[ReportUnit],
+    evidence: Evidence,
+    before: Judgements,
+    report: Iterable[ReportUnit],
 ) -> tuple[list[tuple[ReportUnit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Return units with the keys of their sources, and the sources and the units as shown."""
     is_second_look = bool(before)
