@@ -75,9 +75,9 @@ class Windows:
             self._keys.append(keys)
             self._counts.update(keys)
 
-    def best(self, claim: str, most: int) -> list[int]:
+    def best(self, claim: str, most: int, least: float = 0.0) -> list[int]:
         """Return the indexes of at most `most` windows that have words of a claim, most similar
-        first."""
+        first; each at least `least` as similar as the first one, a share of 0 to 1."""
         total = len(self.windows)
         weights = dict[str, float]()
         for key in words_and_figures(claim):
@@ -90,7 +90,8 @@ class Windows:
             score = math.fsum(weights[key] for key in weights.keys() & keys)
             if score:
                 scores[number] = score
-        return sorted(scores, key=scores.__getitem__, reverse=True)[:most]
+        best = sorted(scores, key=scores.__getitem__, reverse=True)[:most]
+        return [number for number in best if scores[number] >= least * scores[best[0]]]
 
     def others(self, numbers: Iterable[int], most: int) -> list[int]:
         """Return the indexes of the first windows of the text that are not among these, at most
