@@ -1,5 +1,6 @@
-"""Has statements of a report that cite sources judged ahead of its check: those of a section while
-the writer's model writes the next one, those of the last while the draft is graded.
+"""Has statements of a report that cite sources judged ahead of its check: those of finished
+sections while the writer's model writes on, those of the last ones while the draft is graded. The
+verifier's model is tried while the report is written, so that nothing has to wait for its trial.
 
 The check takes a verdict only if nothing has changed that it rests on, so a draft may still be
 continued or edited.
@@ -17,16 +18,19 @@ from ..core.evidence.citations.rendering import without_marks
 from ..core.models.resolve import RoleModels
 from ..core.records.report import CitingText, Draft
 from ..core.records.research import Calculation
-from ..core.writing.examination import Examination
+from ..core.writing.examination import Examination, may_judge
 from ..core.writing.forms import Filler
 from ..core.writing.report import ReportEvents, clean_report
 from ..core.writing.write import TextWriter
-from ._examining import examination_of, examination_of_section
+from ._examining import examination_of, examination_of_sections
 from .turn import Turn
 
-_CALLS_PER_SECTION = 2
-"""Maximum number of calls for a section; the second one is a second look. The check does what they
-leave open."""
+_LEAST_CHARACTERS = 3_000
+"""Minimum length of the finished sections that are judged together; shorter ones wait for the next,
+or for the grading. Each call repeats the rules, and a page that several sections cite."""
+_CALLS_AT_ONCE = 2
+"""Maximum number of calls for such sections; the second one is a second look. The check does what
+they leave open."""
 _SHARE_OF_SECTIONS = 0.5
 """Share of `max_opinions` that may be spent on sections."""
 
@@ -69,9 +73,10 @@ async def with_verdicts(draft: Draft, examinations: Sequence[Examination], turn:
 async def sections_checked(
     turn: Turn, events: ReportEvents, writer: TextWriter
 ) -> AsyncIterator[SectionChecks]:
-    """Have the sections of a report judged that is written in the block; what is not done at its
-    end is stopped."""
+    """Have the verifier's model tried, and the sections of a report judged that is written in the
+    block; what is not done at its end is stopped."""
     checks = SectionChecks(turn, events, writer)
+    checks.begin()
     events.on_section = checks.add
     try:
         yield checks
@@ -80,7 +85,7 @@ async def sections_checked(
 
 
 class SectionChecks:
-    """Has the sections of a report judged, each as soon as it is written."""
+    """Has the finished sections of a report judged, as soon as enough of them wait."""
 
     def __init__(self, turn: Turn, events: CallEvents, writer: TextWriter) -> None:
         """`events` observes the calls of the writer's model; its bill gets the costs."""
@@ -88,32 +93,54 @@ class SectionChecks:
         self._writer = writer
         self._events = SilentEvents(turn.emitter, turn.placement)
         self._events.bill = events.bill
+        self._may_judge: asyncio.Task[bool] | None = None
+        """Whether the verifier's model may judge; None if it is not asked ahead of the check."""
         self._texts: asyncio.Task[Mapping[str, Sequence[SourceText]]] | None = None
-        self._written = ""
+        self._sent = ""
+        """The beginning of the text whose sections were sent to be judged."""
         self._checks = list[asyncio.Task[Examination | None]]()
 
-    def add(self, written: str) -> None:
-        """Have the section judged that ends a text as the model wrote it; the model writes on."""
-        above, self._written = self._written, written
-        calls = _CALLS_PER_SECTION * (1 + len(self._checks))
-        most = _SHARE_OF_SECTIONS * self._turn.context.limits.max_opinions
-        if calls <= most and _may_judge_ahead(self._turn):
-            self._checks.append(asyncio.create_task(self._check(above, written)))
-
-    async def _check(self, above: str, written: str) -> Examination | None:
-        """Have the section judged that ends a text, below the text `above`."""
+    def begin(self) -> None:
+        """Have the verifier's model tried if it never was, unless nothing will be judged."""
         turn = self._turn
-        section = await asyncio.to_thread(self._cleaned, written)
-        if not section.sources:
+        has_calls = turn.context.limits.max_opinions > 0
+        if has_calls and turn.state.sources and _may_judge_ahead(turn):
+            self._may_judge = asyncio.create_task(may_judge(self._filler))
+
+    def add(self, written: str) -> None:
+        """Take the sections that end a text as the model wrote it, and have those judged that wait
+        if they are long enough; the model writes on."""
+        if len(written) - len(self._sent) < _LEAST_CHARACTERS:
+            return
+        calls = _CALLS_AT_ONCE * (1 + len(self._checks))
+        most = _SHARE_OF_SECTIONS * self._turn.context.limits.max_opinions
+        if self._may_judge and calls <= most and _may_judge_ahead(self._turn):
+            check = self._check(self._may_judge, self._sent, written)
+            self._checks.append(asyncio.create_task(check))
+            self._sent = written
+
+    async def _check(
+        self, may_be_asked: asyncio.Task[bool], above: str, written: str
+    ) -> Examination | None:
+        """Have the sections judged that end a text, below the text `above`, if the verifier's model
+        `may_be_asked`."""
+        turn = self._turn
+        sections = await asyncio.to_thread(self._cleaned, written)
+        if not sections.sources or not await may_be_asked:
             return None
         start = len((await asyncio.to_thread(self._cleaned, above)).text)
         if self._texts is None:
             self._texts = asyncio.create_task(turn.basis.texts(turn.pages))
-        filler = Filler(turn.context, turn.state.run, self._events, turn.placement)
         texts = await self._texts
-        examination = examination_of_section(turn, section, texts, filler, self._calculations)
-        await examination.judge_cited(start, _CALLS_PER_SECTION)
+        calculations = self._calculations
+        examination = examination_of_sections(turn, sections, texts, self._filler, calculations)
+        await examination.judge_cited(start, _CALLS_AT_ONCE)
         return examination
+
+    @property
+    def _filler(self) -> Filler:
+        turn = self._turn
+        return Filler(turn.context, turn.state.run, self._events, turn.placement)
 
     @property
     def _calculations(self) -> list[Calculation]:
@@ -132,7 +159,9 @@ class SectionChecks:
         )
 
     async def examinations(self) -> list[Examination]:
-        """Wait until all that were begun are done, and return them."""
+        """Wait until the trial and all checks that were begun are done, and return the checks."""
+        if self._may_judge:
+            await self._may_judge
         done = list[Examination]()
         for examination in await asyncio.gather(*self._checks):
             if examination:
@@ -141,7 +170,7 @@ class SectionChecks:
 
     async def stop(self) -> None:
         """Stop what is not done."""
-        tasks = [*self._checks, *filter(None, [self._texts])]
+        tasks = [*self._checks, *filter(None, [self._may_judge, self._texts])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

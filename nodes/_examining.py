@@ -60,18 +60,18 @@ async def examination_of(
     )
 
 
-def examination_of_section(
+def examination_of_sections(
     turn: Turn,
-    section: CitingText,
+    sections: CitingText,
     texts: Mapping[str, Sequence[SourceText]],
     filler: Filler,
     calculations: Iterable[Calculation],
 ) -> Examination:
-    """Return the check of the last section of a text, the beginning of a report; `texts` are those
+    """Return the check of the last sections of a text, the beginning of a report; `texts` are those
     of the thread's sources, by key, `calculations` those that the report may cite."""
     state = turn.state
     return Examination(
-        section,
+        sections,
         texts,
         state.sources,
         filler,

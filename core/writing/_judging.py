@@ -27,10 +27,11 @@ from ..evidence.checking.proof import (
     OtherPremises,
     Proof,
     ProofPassage,
+    gives_results,
     prove,
     stands_in,
 )
-from ..evidence.checking.source_text import SourceText
+from ..evidence.checking.source_text import SourceText, words_and_figures
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.words import tokens
 from ..models.resolve import profile_of
@@ -49,18 +50,26 @@ _SMALL_WINDOW = 32_000
 with more."""
 _FEW, _FEW_SOURCES = 8, 2
 """Maximum number of units in such a call, and of sources that these units cite."""
-_FIRST_LOOK, SECOND_LOOK = 3, 8
+FIRST_LOOK, SECOND_LOOK = 3, 8
 """Number of windows of a source to show for a unit when it is judged the first and the second
 time."""
 _NEAREST = 3
 """Number of uncited sources to show for a unit that cites none or that its cited sources do not
 support."""
+_LEAST_LIKE = 0.4
+"""Minimum likeness to a unit of a further window, as a share of that of the most similar one."""
+_ELSEWHERE = 1
+"""Number of windows to show of a source that neither a unit nor the text next to it cites, when the
+unit is judged the first time."""
 _READ_IN_PART: Mapping[Extent, str] = {
     "part": "its beginning",
     "excerpt": "search excerpt",
     "not opened": "search excerpt",
 }
 """Descriptions, for the model, of sources that were not read completely."""
+TITLE_KINDS = frozenset({"heading", "intro", "label", "head"})
+"""Kinds of units that often state nothing: they are wrong only if sources contradict them or lack
+their number."""
 _SHARE = 0.5
 """Minimum share of a unit's words in one window of an uncited source for the source to be shown."""
 StatedVerdict = Literal["supported", "contradicted", "not_found", "reasoning", "advice"]
@@ -82,15 +91,15 @@ class JudgedUnit(Form):
     """Number of the unit."""
     verdict: StatedVerdict
     words: str = ""
-    """The deciding sentences or rows of the passages, copied exactly; a line break between different places."""  # noqa: E501
+    """The words that decide, copied from the passages."""
     right: str = ""
     """If it is contradicted: the correct words."""
     calculations: list[str] = Field(default_factory=list)
-    """How numbers that are not in the words follow from others, one line each: (48 - 40) / 40 = 20%."""  # noqa: E501
+    """How its other numbers follow, one line each."""
     supposed: list[str] = Field(default_factory=list)
-    """Numbers that the unit only supposes or sets as a limit, as in "if 340 order" or "more than 800 kg"."""  # noqa: E501
+    """Numbers that it only supposes."""
     is_absence: bool = False
-    """Whether it says that something is not stated, not known or absent."""
+    """Whether it says that something is not stated."""
 
 
 class JudgeUnits(Form):
@@ -208,15 +217,20 @@ class Evidence:
 
     def _nearest(self, unit: ReportUnit) -> list[str]:
         """Return the keys of uncited sources that may support a unit, best first."""
+        others = [key for key in self._texts if key not in unit.sources]
+        return self._most_like(unit, others, _SHARE)
+
+    def _most_like(self, unit: ReportUnit, keys: Iterable[str], least: float) -> list[str]:
+        """Return those of these sources that have at least this share of a unit's words in one
+        window, or any word of it; at most `_NEAREST`, best first."""
         shares = dict[str, float]()
-        for key, texts in self._texts.items():
-            if key in unit.sources:
-                continue
+        for key in keys:
+            texts = self._texts.get(key, ())
             share = max((text.windows.share(unit.text) for text in texts), default=0.0)
-            if share >= _SHARE:
+            if share and share >= least:
                 shares[key] = share
-        nearest = sorted(shares, key=lambda key: -shares[key])
-        return nearest[:_NEAREST]
+        best = sorted(shares, key=lambda key: -shares[key])
+        return best[:_NEAREST]
 
     @property
     def request(self) -> str:
@@ -242,13 +256,15 @@ class Evidence:
         are pairs of a unit and the keys of its sources; each unit selects at most `most` windows of
         a text.
         """
-        wanted: dict[str, list[str]] = defaultdict(list)
+        wanted: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for unit, keys in units:
             words = unit.text
             if unit.text != unit.sentence:
                 words = f"{words} {unit.around or unit.sentence}"
+            near = unit.sources or unit.of_sentence or unit.nearby[:1]
             for key in keys:
-                wanted[key].append(words)
+                has_all = key in near or most > FIRST_LOOK
+                wanted[key].append((words, most if has_all else _ELSEWHERE))
         quoted_of: dict[str, list[ProofPassage]] = defaultdict(list)
         for passage in quoted:
             quoted_of[passage.source].append(passage)
@@ -265,38 +281,85 @@ class Evidence:
                 entry["date"] = source.date
             if source.extent in _READ_IN_PART:
                 entry["seen"] = _READ_IN_PART[source.extent]
-            entry["passages"] = self._passages(key, wanted[key], most, quoted_of[key])
+            entry["passages"] = self._passages(key, wanted[key], quoted_of[key])
             entries.append(entry)
         return entries
 
     def _passages(
-        self, key: str, wanted: Iterable[str], most: int, quoted: Iterable[ProofPassage]
+        self, key: str, wanted: Sequence[tuple[str, int]], quoted: Iterable[ProofPassage]
     ) -> list[str]:
-        """Return the passages of a source most similar to the `wanted` texts, `most` for each, and
-        those that were quoted before.
+        """Return the passages of a source most similar to the `wanted` texts, as many for each as
+        stands beside it, and those that were quoted before.
 
         A text that is no longer than that is returned whole. At a second look, the beginning of the
         text is added for what has few words in common with it, such as a statement in another
         language.
         """
         passages = list[str]()
+        longest = max((most for _, most in wanted), default=SECOND_LOOK)
         for text in self._texts[key]:
-            if text.windows.has_room_for_all(most):
+            if text.windows.has_room_for_all(longest):
                 passages.append(text.text.strip())
                 continue
             best = list[int]()
-            for words in wanted:
-                similar = text.windows.best(words, most)
+            for words, most in wanted:
+                least = _LEAST_LIKE if most <= FIRST_LOOK else 0.0
+                similar = text.windows.best(words, most, least)
                 best += similar
-                if len(similar) <= _FIRST_LOOK < most:
+                if len(similar) <= FIRST_LOOK < most:
                     best += text.windows.others(similar, most - len(similar))
             for passage in quoted:
                 if passage.content_hash == text.content_hash:
                     best += text.windows.within(passage.start, passage.end)
                 elif not passage.content_hash:
                     best += text.windows.best(passage.words, 1)
-            passages += text.windows.shown(best)
+            if longest == _ELSEWHERE:
+                passages += text.windows.texts(best)
+            else:
+                passages += text.windows.shown(best)
         return passages
+
+    def wanted(
+        self, units: Sequence[ReportUnit], report: Iterable[ReportUnit]
+    ) -> list[tuple[ReportUnit, list[str]]]:
+        """Return the units that are shown passages when they are judged the first time, with the
+        keys of their sources. `report` are the units of the report that may be right.
+
+        Left out are those that other parts of the report decide: a figure that was calculated from
+        sources, and a heading or label whose words all stand in the request or in statements of the
+        report, as those of a row's label do in its cells.
+        """
+        stated = set(words_and_figures(self.request))
+        for unit in report:
+            if unit.kind in ("statement", "cell"):
+                stated |= words_and_figures(unit.text)
+        wanted = list[tuple[ReportUnit, list[str]]]()
+        for unit in units:
+            if unit.sources:
+                is_decided = False
+            elif unit.kind in TITLE_KINDS:
+                is_decided = stated.issuperset(words_and_figures(unit.text))
+            else:
+                calculations = self.cited_calculations(unit)
+                are_proved = all(found.is_proved for found in calculations)
+                is_decided = are_proved and gives_results(unit, calculations)
+            if not is_decided:
+                wanted.append((unit, self._first_keys(unit)))
+        return wanted
+
+    def _first_keys(self, unit: ReportUnit) -> list[str]:
+        """Return the keys of the sources of which a unit is shown passages when it is judged the
+        first time: those that it or its sentence cites, or else the one that is cited next to it
+        and those that share most of its words.
+        """
+        own = [*(unit.sources or unit.of_sentence)]
+        unproved = [found for found in self.cited_calculations(unit) if not found.is_proved]
+        own += sorted(self._keys_behind(*unproved))
+        if own:
+            return list(dict.fromkeys(own))
+        # The source that is cited next to it may be in another language.
+        keys = self.keys_for(unit, is_second_look=False)
+        return list(dict.fromkeys([*unit.nearby[:1], *self._most_like(unit, keys, 0.0)]))
 
     def keys_for(self, unit: ReportUnit, *, is_second_look: bool) -> list[str]:
         """Return the keys of the sources that a unit is compared with.
@@ -330,11 +393,13 @@ class Evidence:
 
     def has_more(self, unit: ReportUnit) -> bool:
         """Whether a second look shows more passages than the first."""
-        for key in _cited_near(unit):
+        if not unit.sources:
+            return any(map(self._texts.get, self.keys_for(unit, is_second_look=True)))
+        for key in unit.sources:
             for text in self._texts.get(key, ()):
-                if not text.windows.has_room_for_all(_FIRST_LOOK):
+                if not text.windows.has_room_for_all(FIRST_LOOK):
                     return True
-        return bool(unit.sources) and bool(self._nearest(unit))
+        return bool(self._nearest(unit))
 
     def cited_calculations(self, unit: ReportUnit) -> list[Calculation]:
         """Return the calculations that a unit cites."""
@@ -546,8 +611,8 @@ async def _judge(
     before: Judgements,
 ) -> dict[UnitKey, UnitJudgement]:
     """Judge units in one call; return judgements by key, without those that the model left out."""
-    against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before)
-    if not sources:
+    against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before, report)
+    if not sources and not any(keys for _, keys in against):
         return {}
     form = await ask_verdicts(
         filler,
@@ -575,8 +640,9 @@ async def _judge(
 
 def _stated_elsewhere(units: Sequence[ReportUnit], report: Iterable[ReportUnit]) -> list[str]:
     """Return the report's statements that are not among these units, from which they may draw
-    conclusions; none if each of them cites a source itself."""
-    if all(unit.is_cited or unit.kind not in ("statement", "cell") for unit in units):
+    conclusions; none if each of them cites a source or a calculation itself."""
+    concluding = [unit for unit in units if not unit.is_cited and not unit.calculations]
+    if all(unit.kind not in ("statement", "cell") for unit in concluding):
         return []
     shown = set(map(key_of, units))
     stated = list[str]()
@@ -625,12 +691,17 @@ async def ask_verdicts(
         asked="verdicts",
         has_request=has_request,
         has_calculations=bool(calculations),
+        has_elsewhere=bool(stated_elsewhere),
+        is_second_look=any("not_proved" in unit for unit in units),
         knowledge=knowledge,
     )
 
 
 def _prepare(
-    units: Sequence[ReportUnit], evidence: Evidence, before: Judgements
+    units: Sequence[ReportUnit],
+    evidence: Evidence,
+    before: Judgements,
+    report: Iterable[ReportUnit],
 ) -> tuple[list[tuple[ReportUnit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Return units with the keys of their sources, and the sources and the units as shown."""
     is_second_look = bool(before)
@@ -667,13 +738,16 @@ def _prepare(
         if judgement and judgement.doubt:
             entry["not_proved"] = judgement.doubt.for_model
         shown.append(entry)
-    windows = SECOND_LOOK if is_second_look else _FIRST_LOOK
+    windows = SECOND_LOOK if is_second_look else FIRST_LOOK
+    wanted = against
+    if not is_second_look:
+        wanted = evidence.wanted(units, report)
     quoted = list[ProofPassage]()
     for unit in units:
         judgement = before.get(key_of(unit))
         if judgement:
             quoted += judgement.passages
-    sources = evidence.shown(against, windows, quoted)
+    sources = evidence.shown(wanted, windows, quoted)
     return against, [*evidence.shown_request, *sources], shown
 
 

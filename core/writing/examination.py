@@ -59,6 +59,7 @@ from ..records.sources import Source
 from ._calculation_citations import CorrectedCitations, WrongPart
 from ._judging import (
     SECOND_LOOK,
+    TITLE_KINDS,
     Evidence,
     Judgements,
     Texts,
@@ -92,10 +93,6 @@ _ROUNDS = 2
 them."""
 _JOINED_CHARACTERS = 600
 """Maximum characters of the passage shown for several quotations from one text."""
-_TITLE_KINDS = frozenset({"heading", "intro", "label", "head"})
-"""Kinds of units that often state nothing: they are wrong only if sources contradict them or lack
-their number."""
-
 _LEAST_LIKE = 0.3
 """Minimum likeness (0 to 1) of a corrected unit to the old one, by `SequenceMatcher`."""
 _UNSURE = frozenset(WORDS["unsure"].split())
@@ -357,6 +354,11 @@ class Examined(NamedTuple):
     contradicted: Mapping[int, str]
     """What the sources say instead of a claim that they contradict, by the claim's offset; empty if
     that is not clear."""
+
+
+async def may_judge(filler: Filler) -> bool:
+    """Whether the verifier's model can be trusted to judge; it is tried if it never was."""
+    return await judge_grade(filler) != "unsound"
 
 
 class Examination:
@@ -860,6 +862,11 @@ class Examination:
         judgement = self._judged.get(key_of(unit))
         return judgement is not None and judgement.verdict == "unproved"
 
+    def _is_calculated(self, unit: ReportUnit) -> bool:
+        """Whether a unit cites calculations, and all of them are proved."""
+        calculations = self._evidence.cited_calculations(unit)
+        return bool(calculations) and all(found.is_proved for found in calculations)
+
     def _is_settled(self, unit: ReportUnit) -> bool:
         """Whether a unit needs no model: it is judged already, or quotes a source that it cites."""
         if key_of(unit) in self._judged:
@@ -902,7 +909,7 @@ class Examination:
             elif unit.is_cited and not unit.sources:
                 # The unit cites a source that does not exist.
                 shown = "marked"
-            elif unit.kind in _TITLE_KINDS:
+            elif unit.kind in TITLE_KINDS:
                 shown = "reasoning"
             else:
                 shown = "not_verified"
@@ -978,7 +985,7 @@ class Examination:
     def _check_unjudged(self, unit: ReportUnit) -> ClaimCheck | None:
         """Return the check of a unit that no model has judged, or None if it needs no source."""
         needs_source = unit.is_cited or unit.states_figures
-        if unit.kind in _TITLE_KINDS or not needs_source:
+        if unit.kind in TITLE_KINDS or not needs_source:
             return None
         cited = self._evidence.cited_calculations(unit)
         if not unit.is_cited and gives_results(unit, cited):
@@ -1007,14 +1014,20 @@ class Examination:
         return list(passages.values())
 
     async def judge_cited(self, start: int = 0, most_calls: int | None = None) -> None:
-        """Have a model judge the statements from an offset on that cite a source, except where a
-        kept verdict still holds; by default in as many calls as a draft may take.
+        """Have a model judge the statements from an offset on that cite a source or a proved
+        calculation, and the labels of tables with such statements, except where a kept verdict
+        still holds; by default in as many calls as a draft may take.
 
         Other statements may rest on what follows in the report, or is still changed.
         """
         units = await asyncio.to_thread(self._units)
         await self._take_kept(units)
-        cited = [unit for unit in units if unit.start >= start and unit.is_cited]
+        own = [unit for unit in units if unit.start >= start]
+        cited = [unit for unit in own if unit.is_cited or self._is_calculated(unit)]
+        tables = {unit.table_start for unit in cited} - {None}
+        named = [unit for unit in own if unit.kind in ("label", "head")]
+        cited += [unit for unit in named if unit.table_start in tables and not unit.is_cited]
+        cited.sort(key=lambda unit: unit.start)
         calls = self._calls_for_draft
         if most_calls is not None:
             calls = min(most_calls, calls)
@@ -1255,7 +1268,7 @@ def is_wrong(unit: ReportUnit, judgement: UnitJudgement) -> bool:
     """Whether a unit needs to be corrected or marked."""
     if judgement.verdict in ("supported", "reasoning", "advice"):
         return False
-    if judgement.verdict in ("contradicted", "wrong_source") or unit.kind not in _TITLE_KINDS:
+    if judgement.verdict in ("contradicted", "wrong_source") or unit.kind not in TITLE_KINDS:
         return True
     if judgement.verdict != "unproved":
         return False

@@ -4,7 +4,7 @@ changed since."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,15 @@ from langgraph.errors import NodeCancelledError
 from pydantic import PrivateAttr
 from typing_extensions import override
 
+from deep_research.core.writing._trial import QUOTATIONS_TRIAL, REASONING_TRIAL
+
 PROFILE = ModelProfile(max_input_tokens=100_000)
-FIRST = "## The tower\n\nThe tower is 38 m tall, not more. [1]\n\n"
-SECOND = "## The keeper\n\nMoran stayed until 1932, for long. [2]\n\n"
+# Questions state nothing, so they are not judged. They make a section long enough for a call, or half
+# as long.
+LONG = " ".join(f"Who knows more of the year {year}?" for year in range(1844, 1934))
+HALF = LONG[: len(LONG) // 2].rpartition(" Who")[0]
+FIRST = f"## The tower\n\nThe tower is 38 m tall, not more. [1]\n\n{LONG}\n\n"
+SECOND = f"## The keeper\n\nMoran stayed until 1932, for long. [2]\n\n{LONG}\n\n"
 END = "## In short\n\nIt is an old light with a faithful keeper."
 CHECKLIST = "1. The light\n\n## Checklist\n- Its height"
 
@@ -29,6 +35,8 @@ CHECKLIST = "1. The light\n\n## Checklist\n- Its height"
 class Writer(ScriptedChatModel):
     """Begins a section, and writes on only once the one before has been judged."""
 
+    awaited: Sequence[str] = (FIRST + SECOND[:12], FIRST + SECOND + END[:12])
+    """The beginnings of its text after each of which it waits until something has been judged."""
     stops: int = 0
     """How often it is stopped at the end of its text."""
     _judged: asyncio.Semaphore = PrivateAttr(default_factory=lambda: asyncio.Semaphore(0))
@@ -42,7 +50,7 @@ class Writer(ScriptedChatModel):
         self, messages: list[BaseMessage], *args: Any, **settings: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         text = ""
-        awaited = [FIRST + SECOND[:12], FIRST + SECOND + END[:12]]
+        awaited = [*self.awaited]
         async for chunk in super()._astream(messages, *args, **settings):
             yield chunk
             text += chunk.text
@@ -70,7 +78,21 @@ class Verifier:
         units, _sources = units_shown(messages[-1].text)
         self.asked.append([unit["says"] for unit in units])
         self._writer.judged()
+        if units[0]["says"] == QUOTATIONS_TRIAL[0].says:
+            return trial_passed(messages[-1].text)
         return by_figures(messages[-1].text)
+
+
+def trial_passed(prompt: str) -> Any:
+    """The right answers to the trial's statements."""
+    _units, sources = units_shown(prompt)
+    words = "\n".join(sources.values())
+    verdicts = list[dict[str, Any]]()
+    for number, statement in enumerate((*QUOTATIONS_TRIAL, *REASONING_TRIAL), 1):
+        lines = [statement.calculation] if statement.calculation else []
+        verdict = {"verdict": statement.verdicts[0], "words": words, "calculations": lines}
+        verdicts.append({"unit": number, **verdict})
+    return calls(call("judge_units", verdicts=verdicts))
 
 
 async def ask(tmp_path: Path, verifier: Verifier, writer: Writer, **settings: Any) -> Lab:
@@ -117,7 +139,7 @@ async def test_a_run_that_is_stopped_while_its_report_is_written_judges_no_secti
 
 async def test_a_section_is_judged_with_what_its_writer_has_calculated(tmp_path: Path) -> None:
     lines = ["Twice the height: 38 m [1] * 2 = m"]
-    section = "## The tower\n\nTwice its height is 76 m. [calc 1] [1]\n\n"
+    section = f"## The tower\n\nTwice its height is 76 m. [calc 1] [1]\n\n{LONG}\n\n"
     replies = [calls(call("calculate", calculations=lines)), section + SECOND + END]
     writer = Writer(replies=replies, profile=PROFILE)
     verifier = Verifier(writer)
@@ -128,3 +150,64 @@ async def test_a_section_is_judged_with_what_its_writer_has_calculated(tmp_path:
     first = next(asked for asked in verifier.model.calls if "Twice its height" in asked.text)
     assert "38 m * 2 = 76 m" in first.text
     assert sum("Twice its height is 76 m" in str(units) for units in verifier.asked) == 1
+
+
+async def test_short_sections_are_judged_together(tmp_path: Path) -> None:
+    first, second = (section.replace(LONG, HALF) for section in (FIRST, SECOND))
+    writer = Writer(
+        replies=[first + second + END], profile=PROFILE, awaited=[first + second + END[:12]]
+    )
+    verifier = Verifier(writer)
+    run = await researched(tmp_path, planner=[CHECKLIST], researcher=BOTH, verifier=verifier.model)
+    run.models["writer"] = writer
+    await run.ask(None)
+    together = ["The tower is 38 m tall, not more.", "Moran stayed until 1932, for long."]
+    assert verifier.asked[0] == together
+    assert len(verifier.asked) == 2
+
+
+async def test_the_judge_is_tried_once_while_the_report_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DEEP_RESEARCH_TRUST_VERIFIER", raising=False)
+    # It is stopped once the section is being judged, that is, after the trial.
+    awaited = [FIRST + END[:6], FIRST + END[:12]]
+    writer = Writer(replies=[FIRST + END] * 2, profile=PROFILE, awaited=awaited, stops=1)
+    verifier = Verifier(writer)
+    run = await researched(
+        tmp_path,
+        planner=[CHECKLIST],
+        researcher=BOTH,
+        verifier=verifier.model,
+        data_dir=tmp_path / "data",
+        trust_verifier=False,
+    )
+    run.models["writer"] = writer
+    with pytest.raises(NodeCancelledError):
+        await run.ask(None)
+    writer.judged()
+    writer.judged()
+    state = await run.ask(None)
+    trials = [units for units in verifier.asked if units[0] == QUOTATIONS_TRIAL[0].says]
+    assert (verifier.asked[0], len(trials)) == (trials[0], 1)
+    assert audited(state).judge_grade == "reasoning"
+
+
+@pytest.mark.parametrize("settings", [{"verify": "off"}, {"limits": {"max_opinions": 0}}])
+async def test_no_judge_is_tried_where_nothing_is_judged(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    writer = Writer(replies=["The tower is 38 m tall, not more. [1]"], profile=PROFILE, awaited=[])
+    verifier = Verifier(writer)
+    run = await researched(
+        tmp_path,
+        planner=[CHECKLIST],
+        researcher=BOTH,
+        verifier=verifier.model,
+        data_dir=tmp_path / "data",
+        trust_verifier=False,
+        **settings,
+    )
+    run.models["writer"] = writer
+    await run.ask(None)
+    assert verifier.asked == []

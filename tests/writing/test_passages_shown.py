@@ -5,9 +5,9 @@ from __future__ import annotations
 from kit.reports import source_at
 
 from deep_research.core.evidence.checking.source_text import SourceText
-from deep_research.core.evidence.checking.units import ReportUnit
+from deep_research.core.evidence.checking.units import ReportUnit, report_units
 from deep_research.core.records.research import Calculation, CalculationInput
-from deep_research.core.writing._judging import SECOND_LOOK, Evidence
+from deep_research.core.writing._judging import FIRST_LOOK, SECOND_LOOK, Evidence
 
 CONTRACT = """Liefervertrag Moltke Harze GmbH / Quillon Filtration Ltd (Auszug)
 
@@ -75,3 +75,62 @@ def test_words_behind_calculations_are_shown_once() -> None:
     # The price stands in a passage.
     assert (first["sources"], first["source_says"]) == ([1], [amount])
     assert second["sources"] == [1] and "source_says" not in second
+
+
+MILL, BRIDGE, VANS = (f"https://{name}.test" for name in ("mill", "bridge", "vans"))
+OPENING = "\n\n".join(f"Chapter {number} is about nothing at all." for number in range(9))
+REST = "\n\n".join(
+    f"Page {number} was left empty on purpose by its printer." for number in range(40)
+)
+PAGES = {
+    MILL: f"{OPENING}\n\nThe mill ground 340 tonnes of rye.\n\n{REST}",
+    BRIDGE: f"{OPENING}\n\nThe owner of the bridge is unknown.\n\n{REST}",
+    VANS: f"{OPENING}\n\nThe vans are red.\n\n{REST}",
+}
+REPORT = """# Rye from the mill
+
+The mill ground 340 tonnes of rye. [1] That is 94 % of its capacity [calc 1].
+
+| Thing | Colour |
+|---|---|
+| The vans | red [3] |
+
+# Owner
+
+Who owns the bridge is not known."""
+SHARE = Calculation(
+    number=1,
+    name="Share of the capacity",
+    formula="340 / 360",
+    inputs=(CalculationInput(value=340, origin="source", source=MILL, words="340 tonnes of rye"),),
+    value=0.94,
+    result="94 %",
+)
+
+
+def passages_for(*says: str) -> dict[int, str]:
+    """What is shown of each page, by its number, when these parts of the report are judged."""
+    keys = dict(enumerate(PAGES, 1))
+    sources = {key: source_at(key, number=number) for number, key in keys.items()}
+    texts = {key: [SourceText(key, text)] for key, text in PAGES.items()}
+    evidence = Evidence(texts, sources, keys, [SHARE])
+    report = report_units(REPORT, keys)
+    units = [unit for unit in report if unit.text in says]
+    assert len(units) == len(says)
+    entries = evidence.shown(evidence.wanted(units, report), FIRST_LOOK)
+    return {entry["source"]: "\n".join(entry["passages"]) for entry in entries}
+
+
+def test_what_other_parts_of_a_report_decide_is_shown_no_passages() -> None:
+    assert passages_for("Rye from the mill", "That is 94 % of its capacity.") == {}
+    label, cell = "The vans", "The vans, Colour: red"
+    assert passages_for(cell).keys() == passages_for(label, cell).keys() == {3}
+    assert passages_for("Thing | Colour")
+
+
+def test_a_statement_without_a_citation_is_shown_one_passage_of_each_source_that_is_like_it() -> (
+    None
+):
+    shown = passages_for("Who owns the bridge is not known.")
+    assert shown[2] == "The owner of the bridge is unknown."
+    assert all("340 tonnes" not in passages for passages in shown.values())

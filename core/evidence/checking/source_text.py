@@ -76,9 +76,9 @@ class Windows:
             for key in words_and_figures(f"{window.head} {text[window.start : window.end]}"):
                 self._places[key].append(number)
 
-    def best(self, claim: str, most: int) -> list[int]:
+    def best(self, claim: str, most: int, least: float = 0.0) -> list[int]:
         """Return the indexes of at most `most` windows that have words of a claim, most similar
-        first."""
+        first; each at least `least` as similar as the first one, a share of 0 to 1."""
         total = len(self.windows)
         weights = defaultdict[int, list[float]](list)
         for key in words_and_figures(claim):
@@ -89,7 +89,8 @@ class Windows:
         for number in sorted(weights):
             # An exact sum, since the iteration order of a set differs between processes.
             scores[number] = math.fsum(weights[number])
-        return sorted(scores, key=scores.__getitem__, reverse=True)[:most]
+        best = sorted(scores, key=scores.__getitem__, reverse=True)[:most]
+        return [number for number in best if scores[number] >= least * scores[best[0]]]
 
     def others(self, numbers: Iterable[int], most: int) -> list[int]:
         """Return the indexes of the first windows of the text that are not among these, at most
