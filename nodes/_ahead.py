@@ -8,9 +8,11 @@ continued or edited.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
+from ..core.errors import log_failure
 from ..core.events.call import CallEvents, SilentEvents
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.citations.rendering import without_marks
@@ -24,6 +26,7 @@ from ..core.writing.write import TextWriter
 from ._examining import examination_of, examination_of_section
 from .turn import Turn
 
+Value = TypeVar("Value")
 _CALLS_PER_SECTION = 2
 """Maximum number of calls for a section; the second one is a second look. The check does what they
 leave open."""
@@ -48,9 +51,23 @@ async def judged_ahead(turn: Turn, draft: Draft) -> Draft:
     if not _may_judge_ahead(turn):
         return draft
     filler = Filler(turn.context, turn.state.run, turn.events, turn.placement)
-    examination = await examination_of(turn, draft, without_marks(draft.text), filler)
-    await examination.judge_cited()
-    return await with_verdicts(draft, [examination], turn)
+
+    async def judged() -> Draft:
+        examination = await examination_of(turn, draft, without_marks(draft.text), filler)
+        await examination.judge_cited()
+        return await with_verdicts(draft, [examination], turn)
+
+    return await _none_if_failed(judged()) or draft
+
+
+async def _none_if_failed(judging: Awaitable[Value]) -> Value | None:
+    """Return what is judged ahead; None if that fails, which must cost neither the text that is
+    being written nor the grades: the check judges it, and meets the error if it lasts."""
+    try:
+        return await judging
+    except Exception as error:  # noqa: BLE001 - a branch beside the writer or the editor
+        log_failure(__name__, error, "Nothing was judged ahead of the check")
+        return None
 
 
 async def with_verdicts(draft: Draft, examinations: Sequence[Examination], turn: Turn) -> Draft:
@@ -98,7 +115,8 @@ class SectionChecks:
         calls = _CALLS_PER_SECTION * (1 + len(self._checks))
         most = _SHARE_OF_SECTIONS * self._turn.context.limits.max_opinions
         if calls <= most and _may_judge_ahead(self._turn):
-            self._checks.append(asyncio.create_task(self._check(above, written)))
+            check = _none_if_failed(self._check(above, written))
+            self._checks.append(asyncio.create_task(check))
 
     async def _check(self, above: str, written: str) -> Examination | None:
         """Have the section judged that ends a text, below the text `above`."""
