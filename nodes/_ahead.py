@@ -39,7 +39,7 @@ def _may_judge_ahead(turn: Turn) -> bool:
 
     A model on the user's own machine would rather finish one answer after the other.
     """
-    if turn.context.verify == "off" or turn.state.run.is_quick or turn.limit:
+    if turn.context.verify == "off" or turn.state.run.is_quick or turn.is_on_reserve:
         return False
     is_written = not RoleModels(turn.context).is_extractive("writer")
     return is_written and turn.is_capable("verifier")
