@@ -9,9 +9,11 @@ continued or edited.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
+from ..core.errors import log_failure
 from ..core.events.call import CallEvents, SilentEvents
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.citations.rendering import without_marks
@@ -25,6 +27,7 @@ from ..core.writing.write import TextWriter
 from ._examining import examination_of, examination_of_sections
 from .turn import Turn
 
+Value = TypeVar("Value")
 _LEAST_CHARACTERS = 3_000
 """Minimum length of the finished sections that are judged together; shorter ones wait for the next,
 or for the grading. Each call repeats the rules, and a page that several sections cite."""
@@ -40,7 +43,7 @@ def _may_judge_ahead(turn: Turn) -> bool:
 
     A model on the user's own machine would rather finish one answer after the other.
     """
-    if turn.context.verify == "off" or turn.state.run.is_quick or turn.limit:
+    if turn.context.verify == "off" or turn.state.run.is_quick or turn.is_on_reserve:
         return False
     is_written = not RoleModels(turn.context).is_extractive("writer")
     return is_written and turn.is_capable("verifier")
@@ -52,9 +55,23 @@ async def judged_ahead(turn: Turn, draft: Draft) -> Draft:
     if not _may_judge_ahead(turn):
         return draft
     filler = Filler(turn.context, turn.state.run, turn.events, turn.placement)
-    examination = await examination_of(turn, draft, without_marks(draft.text), filler)
-    await examination.judge_cited()
-    return await with_verdicts(draft, [examination], turn)
+
+    async def judged() -> Draft:
+        examination = await examination_of(turn, draft, without_marks(draft.text), filler)
+        await examination.judge_cited()
+        return await with_verdicts(draft, [examination], turn)
+
+    return await _none_if_failed(judged()) or draft
+
+
+async def _none_if_failed(judging: Awaitable[Value]) -> Value | None:
+    """Return what is judged ahead; None if that fails, which must cost neither the text that is
+    being written nor the grades: the check judges it, and meets the error if it lasts."""
+    try:
+        return await judging
+    except Exception as error:  # noqa: BLE001 - a branch beside the writer or the editor
+        log_failure(__name__, error, "Nothing was judged ahead of the check")
+        return None
 
 
 async def with_verdicts(draft: Draft, examinations: Sequence[Examination], turn: Turn) -> Draft:
@@ -93,7 +110,7 @@ class SectionChecks:
         self._writer = writer
         self._events = SilentEvents(turn.emitter, turn.placement)
         self._events.bill = events.bill
-        self._may_judge: asyncio.Task[bool] | None = None
+        self._may_judge: asyncio.Task[bool | None] | None = None
         """Whether the verifier's model may judge; None if it is not asked ahead of the check."""
         self._texts: asyncio.Task[Mapping[str, Sequence[SourceText]]] | None = None
         self._sent = ""
@@ -105,7 +122,7 @@ class SectionChecks:
         turn = self._turn
         has_calls = turn.context.limits.max_opinions > 0
         if has_calls and turn.state.sources and _may_judge_ahead(turn):
-            self._may_judge = asyncio.create_task(may_judge(self._filler))
+            self._may_judge = asyncio.create_task(_none_if_failed(may_judge(self._filler)))
 
     def add(self, written: str) -> None:
         """Take the sections that end a text as the model wrote it, and have those judged that wait
@@ -115,12 +132,12 @@ class SectionChecks:
         calls = _CALLS_AT_ONCE * (1 + len(self._checks))
         most = _SHARE_OF_SECTIONS * self._turn.context.limits.max_opinions
         if self._may_judge and calls <= most and _may_judge_ahead(self._turn):
-            check = self._check(self._may_judge, self._sent, written)
+            check = _none_if_failed(self._check(self._may_judge, self._sent, written))
             self._checks.append(asyncio.create_task(check))
             self._sent = written
 
     async def _check(
-        self, may_be_asked: asyncio.Task[bool], above: str, written: str
+        self, may_be_asked: asyncio.Task[bool | None], above: str, written: str
     ) -> Examination | None:
         """Have the sections judged that end a text, below the text `above`, if the verifier's model
         `may_be_asked`."""

@@ -25,17 +25,30 @@ class Budget(NamedTuple):
         spent = total(self.spending)
         if active_seconds > limits.max_seconds:
             return f"the time limit of {limits.max_seconds:g} s (max_seconds) was reached"
-        if limits.max_usd is not None and spent.usd >= self._usd_for_research:
-            used_up = f"{dollars(spent.usd)} of {dollars(limits.max_usd)}"
-            return f"the limit max_usd was reached ({used_up})"
+        used_up = self.used_up(limits.writing_share)
+        if used_up:
+            return used_up
         for name, used, most in (
-            ("max_tokens", spent.tokens, self._tokens_for_research),
             ("max_searches", spent.searches, limits.max_searches),
             ("max_fetches", spent.fetches, limits.max_fetches),
             ("max_tool_calls", spent.tool_calls, limits.max_tool_calls),
         ):
             if most is not None and used >= most:
-                return f"the limit {name} was reached ({used} of {getattr(limits, name)})"
+                return f"the limit {name} was reached ({used} of {most})"
+        return ""
+
+    def used_up(self, reserved: float = 0.0) -> str:
+        """Return which limit of money or tokens is used up, but for this share of it, worded for
+        the reader; empty if none."""
+        limits = self.limits
+        spent = total(self.spending)
+        if limits.max_usd is not None and spent.usd >= limits.max_usd * (1 - reserved):
+            used_up = f"{dollars(spent.usd)} of {dollars(limits.max_usd)}"
+            return f"the limit max_usd was reached ({used_up})"
+        if limits.max_tokens is not None and spent.tokens >= int(
+            limits.max_tokens * (1 - reserved)
+        ):
+            return f"the limit max_tokens was reached ({spent.tokens} of {limits.max_tokens})"
         return ""
 
     def dispatched_now(self, tasks: Sequence[Value], *, has_slots: bool = False) -> list[Value]:

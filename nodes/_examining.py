@@ -57,6 +57,7 @@ async def examination_of(
         changed_calculations=_changed_calculations(turn),
         open_pages=pages.read if pages else None,
         judge_calls=draft.judge_calls,
+        may_ask=lambda: not turn.budget.used_up(),
     )
 
 

@@ -173,11 +173,20 @@ class Turn(NodeTurn[CallEvents]):
         return list(ToolOffer(self.context).built_in())
 
     @property
+    def budget(self) -> Budget:
+        """What the run may still spend, after the calls of this turn so far."""
+        return Budget(self.context.limits, {**self.state.spending, **self.spending})
+
+    @property
     def limit(self) -> str:
         """The limit of the run that is reached, in words; empty if there is none."""
-        spending = {**self.state.spending, **self.spending}
-        budget = Budget(self.context.limits, spending)
-        return budget.limit_reached(self.state.run.active_seconds)
+        return self.budget.limit_reached(self.state.run.active_seconds)
+
+    @property
+    def is_on_reserve(self) -> bool:
+        """Whether of the money or the tokens only the share is left that is reserved for
+        writing."""
+        return bool(self.budget.used_up(self.context.limits.writing_share))
 
     @property
     def plan_seconds_left(self) -> float:

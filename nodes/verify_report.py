@@ -49,6 +49,9 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             examined = await examination.examine()
             state = turn.state
             notices += examination.notices
+            if examination.is_cut_off:
+                limit = turn.budget.used_up()
+                notices.append(f"Not all statements of this report were checked: {limit}.")
             text = examined.text
             cited = tuple(examined.keys.values())
             if has_no_calls_left(turn) and not RoleModels(context).is_extractive("writer"):
@@ -63,7 +66,9 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         report = report.model_copy(update={"outline_deviations": deviations})
     turn.apply(report=report)
     missing = await asyncio.to_thread(ReportNotes(turn.state).missing, cited)
-    status = "completed_with_gaps" if any(missing) else "completed"
+    is_partly_checked = was_checked and examination.is_cut_off
+    has_gaps = any(missing) or is_partly_checked
+    status = "completed_with_gaps" if has_gaps else "completed"
     update = turn.update(status=status, notices=tuple(notices))
     spending = {**state.spending, **turn.spending}
     turn.apply(run=update["run"], spending=spending, report=report)

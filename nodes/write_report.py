@@ -41,8 +41,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
                 f"The writer's model wrote no report.{why} The findings are kept: resume the run."
             )
         written = await writer.cited(turn.pages)
-        is_used_up = "max_tokens" in turn.limit or "max_usd" in turn.limit
-        if not cut and not is_used_up:
+        if not cut and not turn.is_on_reserve:
             written = await writer.in_outline(written)
         # Before the costs are added up.
         examinations = await checks.examinations()

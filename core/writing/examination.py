@@ -377,6 +377,7 @@ class Examination:
         changed_calculations: Collection[int] = (),
         open_pages: OpenPages | None = None,
         judge_calls: int = 0,
+        may_ask: Callable[[], bool] = lambda: True,
     ) -> None:
         """Prepare the examination of a report.
 
@@ -388,7 +389,7 @@ class Examination:
         of the calculations that have changed since. `open_pages` opens the pages of statements that
         would be corrected or marked though only search excerpts of their sources were read; without
         it, these decide. `judge_calls` of the report's calls to the verifier's model were made
-        before.
+        before. `may_ask` says whether the budget of the run allows a further call.
         """
         self.texts = texts
         """The texts of the sources by key, with those of the pages that were opened."""
@@ -423,6 +424,9 @@ class Examination:
         self._sent_to_judge = set[UnitKey]()
         self._sent_to_writer = set[UnitKey]()
         limits = filler.context.limits
+        self._may_ask = may_ask
+        self.is_cut_off = False
+        """Whether a call was left out because the budget of the run does not allow it."""
         self._judge_calls_left = max(0, limits.max_opinions - judge_calls)
         self.calls_made = 0
         """How many calls to the verifier's model were made to judge."""
@@ -693,7 +697,7 @@ class Examination:
             return
         open_units = await self._open_units(units)
         self._sent_to_judge.update(map(key_of, open_units))
-        if not open_units or self._evidence.is_empty:
+        if not open_units or self._evidence.is_empty or not self._allows_call():
             return
         if self._grade is None:
             self._grade = await judge_grade(self._filler)
@@ -719,6 +723,8 @@ class Examination:
         for unit in with_pages:
             before[key_of(unit)] = self._judged[key_of(unit)]
         doubtful = [unit for unit in open_units if key_of(unit) in before]
+        if doubtful and not self._allows_call():
+            calls_left = 0
         again, more = await judge(
             doubtful, self._evidence, self._filler, calls_left, report, before
         )
@@ -734,6 +740,12 @@ class Examination:
             self._judged.pop(key, None)
         self._judge_calls_left -= made + more
         self.calls_made += made + more
+
+    def _allows_call(self) -> bool:
+        """Whether the budget of the run allows a further call, which there is a reason to make."""
+        if not self._may_ask():
+            self.is_cut_off = True
+        return not self.is_cut_off
 
     async def _read_pages(self, units: Iterable[ReportUnit]) -> list[ReportUnit]:
         """Have the pages opened of units that would be corrected or marked though only search
@@ -1060,6 +1072,8 @@ class Examination:
         if not is_last:
             # Leave cells and labels that depend on a wrong head or label to the next round.
             faults = _independent(faults)
+        if faults and not self._allows_call():
+            return
         for fault in faults:
             self._sent_to_writer.update(map(key_of, fault.units))
         if faults:

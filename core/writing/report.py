@@ -149,16 +149,15 @@ class ReportEvents(ProseEvents):
         if words and not self._heading:
             self.raw += words
             self._show(self.citations.feed(words))
-            self._announce_section()
+            if self.on_section:
+                self._announce_sections(self.on_section)
 
-    def _announce_section(self) -> None:
-        """Pass on the text above the last heading, if that is new."""
-        end = self._section_end
-        for heading in _HEADING.finditer(self.raw, end + 1):
-            end = heading.start()
-        if end > self._section_end and self.on_section:
-            self._section_end = end
-            self.on_section(self.raw[:end])
+    def _announce_sections(self, on_section: Callable[[str], None]) -> None:
+        """Pass on the text above each new heading: several arrive at once from a model that does
+        not stream, and in a stored answer."""
+        for heading in _HEADING.finditer(self.raw, self._section_end + 1):
+            self._section_end = heading.start()
+            on_section(self.raw[: self._section_end])
 
     def _show(self, pieces: list[str | Cited]) -> None:
         packets = MessagePackets(self.placement)

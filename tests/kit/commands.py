@@ -24,9 +24,15 @@ import pytest
 from click.testing import CliRunner
 
 from deep_research.app.cli import cli
+from deep_research.app.embed import thread_config
+from deep_research.app.runs import RunBook
+from deep_research.core.records.research import Strategy
+from deep_research.core.store.location import thread_id
+from deep_research.core.store.pages import Pages
 from kit.engines import KEY as SEARCH_KEY
 from kit.engines import Answer, found
 from kit.forked import Forked, run_forked
+from kit.models import units_shown
 from kit.openai_server import Received, Reply
 from kit.runs import write_documents
 from kit.server import WATCH
@@ -169,6 +175,19 @@ class Desk(NamedTuple):
         assert code == 0, printed
         return printed.decode()
 
+    def answers_kept(self, thread: str, strategy: Strategy = "orchestrated") -> int:
+        """How many answers of models are stored for the node at work, of those that work for the
+        whole run."""
+
+        async def kept() -> int:
+            async with RunBook.open(self.data) as book:
+                state = await book.graph(strategy).aget_state(thread_config(thread))
+                pages = Pages(book.database.store, thread_id(thread))
+                note = await pages.read_note(f"answers to {state.values['run'].id} ")
+            return sum(map(len, json.loads(note["text"]).values())) if note else 0
+
+        return asyncio.run(kept())
+
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Start the command, as the leader of a process group."""
         given = {**STREAMS, "cwd": self.folder, "env": self.environment | environment}
@@ -275,6 +294,7 @@ class Point(NamedTuple):
 
     role: str
     task: str = ""
+    """A researcher's task, or the first statement that a verifier judges; empty otherwise."""
     results: int = 0
 
 
@@ -287,6 +307,8 @@ class Holds:
     points: set[Point] = field(default_factory=set)
     """Where the next call is held."""
     held: list[Received] = field(default_factory=list)
+    pieces: int = 5
+    """How much the writer writes before it falls silent."""
 
     def has_held(self, calls: int) -> bool:
         """Whether so many calls have been held."""
@@ -300,7 +322,7 @@ class Holds:
         self.points.remove(point)
         self.held.append(request)
         return (
-            replace(reply, ending="stall", after=5)
+            replace(reply, ending="stall", after=self.pieces)
             if point.role == "writer"
             else replace(reply, wait=HELD_SECONDS)
         )
@@ -378,7 +400,13 @@ def point_of(request: Received) -> Point:
     """Where a run stands that asks this."""
     role = role_of(request)
     results = sum(message["role"] == "tool" for message in request.messages)
-    return Point(role, task_of(request) if role in ("researcher", "finding") else "", results)
+    task = ""
+    if role in ("researcher", "finding"):
+        task = task_of(request)
+    elif "judge_units" in request.tools:
+        units, _ = units_shown(request.prompt)
+        task = units[0]["says"]
+    return Point(role, task, results)
 
 
 def model_call(request: Received) -> str:

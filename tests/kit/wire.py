@@ -24,7 +24,7 @@ from deep_research.core.settings.context import Role
 from deep_research.nodes.turn import OPENING
 from deep_research.state import ResearchState
 from kit.engines import Answer, SearchApi, found, search_api
-from kit.models import by_figures
+from kit.models import by_figures, units_shown
 from kit.openai_server import OpenAIServer, Received, Reply, openai_server, say, use
 from kit.packets import Books, faults
 from kit.planned import RULES, Asked, Rule, form_of, handed_in, is_last, parts_of
@@ -427,7 +427,7 @@ HELD_SECONDS = 600.0
 """Longer than any test: what is held is let go when the server closes."""
 _TAG = re.compile(r"data-[0-9a-f]{8}")
 Point = tuple[str, str]
-"""A call: the form, and the task for which it is filled in."""
+"""A call: the form, and the task for which it is filled in, or the first statement to judge."""
 
 
 @dataclass
@@ -468,6 +468,8 @@ class Forms:
             (text for text in said if text != OPENING and not text.startswith("<reminder>")), ""
         )
         form = form_of(request.tools)
+        if form == "judge_units":
+            task = units_shown(request.prompt)[0][0]["says"]
         with self.lock:
             same = [key for key in self.paid.elements() if key[:2] == (form, task)]
             shown = "\n".join(

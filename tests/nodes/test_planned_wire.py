@@ -71,16 +71,47 @@ IN_THE_ROUND: tuple[Point, ...] = (
     ("grade_report", ""),
     ("record_round", FURTHER),
 )
+STATEMENTS = (
+    "It was in 1844 that it was lit.",
+    "For long, Ada Moran was there.",
+    "Twice a day, a ferry sails.",
+)
+"""What a report of several sections says, in words that no document has."""
+IN_SECTIONS: dict[str, Rule] = {
+    **CHECKED,
+    "report": lambda _: "\n\n".join(
+        f"## Part {number}\n\n{says} [{number}]" for number, says in enumerate(STATEMENTS, 1)
+    ),
+    "grade_report": lambda _: {"grades": [{"number": 1, "verdict": "answered"}]},
+}
+JUDGED: tuple[tuple[Point, int], ...] = (
+    (("judge_units", STATEMENTS[0]), 2),
+    (("judge_units", STATEMENTS[2]), 1),
+    (("judge_units", "Part 1"), 2),
+)
+"""Judged beside the writer, beside the editor, and in the check: when so many other calls of the
+node are answered; the check has no others, and those of the editor are still stored."""
 SHIFTS = (0, -3600, 3600, -3600, 0)
 """Clock shift of each command, in seconds: each has another time of day, as in `test_wire_kill`."""
 
 
-def kill(desk: Desk, forms: Forms, point: Point, *arguments: str, **environment: str) -> None:
-    """Start the command and kill it once this call is held."""
+def kill(
+    desk: Desk,
+    forms: Forms,
+    point: Point,
+    *arguments: str,
+    answered: int | None = None,
+    **environment: str,
+) -> None:
+    """Start the command and kill it once this call is held, and so many others of its node are
+    answered."""
     forms.points.add(point)
     end = time.monotonic() + SECONDS
     with desk.started(*arguments, **environment) as process:
-        while point not in forms.held:
+        while point not in forms.held or answered not in (
+            None,
+            desk.answers_kept("light", "planned"),
+        ):
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < end, f"the call {point} never came"
             time.sleep(PAUSE)
@@ -124,6 +155,33 @@ def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over
             points
         )
         assert not [key for key in forms.paid - paid if key[0] != "judge_units"]
+
+
+@pytest.mark.slow
+@pytest.mark.fault(36)
+def test_a_planned_run_that_is_killed_while_a_section_is_judged_repeats_only_that_call(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = {"DEEP_RESEARCH_MODELS": "openai:fake-1", "DEEP_RESEARCH_TOOL_CALLS": "native"}
+    given = ("--strategy", "planned", "--docs", str(desk.docs), "--yes")
+    with form_server(IN_SECTIONS) as (server, forms):
+        for name, value in {**server.environment, **chosen}.items():
+            monkeypatch.setenv(name, value)
+        for number, (point, answered) in enumerate(JUDGED):
+            command = ("resume", "light") if number else ("ask", QUESTION, "--thread", "light")
+            kill(desk, forms, point, *command, *(() if number else given), answered=answered)
+        ended = desk.call("resume", "light")
+        paid, forms.paid = forms.paid, Counter()
+        straight = desk.call("ask", QUESTION, *given)
+        assert (ended.code, straight.code) == (0, 0), ended.err
+        assert ended.out == straight.out
+        assert all(statement in ended.out for statement in STATEMENTS)
+        assert {point for point, _ in JUDGED} <= {key[:2] for key in forms.paid}
+        assert max(forms.paid.values()) == 1
+        assert sorted(key[:2] for key in (paid - forms.paid).elements()) == sorted(
+            point for point, _ in JUDGED
+        )
+        assert not forms.paid - paid
 
 
 EDIT = "Add the tides."

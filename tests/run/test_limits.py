@@ -87,6 +87,21 @@ def test_the_reached_limit_is_named(limits: dict[str, Any], seconds: float, word
     assert bool(reached) == bool(words)
 
 
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"max_tokens": 126, "max_usd": 0.51}, ""),
+        ({"max_tokens": 125}, "max_tokens was reached (125 of 125)"),
+        ({"max_usd": 0.5}, "max_usd was reached ($0.50 of $0.50)"),
+        ({"max_searches": 1}, ""),
+    ],
+)
+def test_a_budget_is_used_up_with_the_share_for_writing(limits: dict[str, Any], words: str) -> None:
+    used_up = Budget(Limits(**limits), SPENDING).used_up()
+    assert words in used_up
+    assert bool(used_up) == bool(words)
+
+
 def test_each_researcher_gets_an_equal_part_of_the_remaining_budget() -> None:
     limits = Limits(
         max_tokens=1000, max_searches=8, max_fetches=5, max_tool_calls=50, researcher_seconds=60

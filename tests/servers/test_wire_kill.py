@@ -12,10 +12,11 @@ import re
 import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from kit.commands import (
@@ -24,12 +25,13 @@ from kit.commands import (
     WireDesk,
     model_call,
     page_call,
+    point_of,
     search_call,
     wire_desk,
 )
-from kit.openai_server import Received, Reply, use
+from kit.openai_server import Received, Reply, say, use
 from kit.server import PAUSE, SECONDS
-from kit.wire import END, FACTS, QUESTION, hand_out
+from kit.wire import END, FACTS, QUESTION, hand_out, noted, researched
 
 from deep_research.app.embed import thread_config
 from deep_research.app.runs import RunBook
@@ -40,6 +42,7 @@ pytestmark = pytest.mark.slow
 
 THREAD = "light"
 DECISION, FINDING = Point("researcher", "tides", 1), Point("finding", "keeper", 3)
+LAST = Point("researcher", "keeper", 2)
 BETWEEN_ROUNDS, REPORT = Point("orchestrator", results=3), Point("writer", results=4)
 HOUR = 3600
 SHIFTS = (0, -HOUR, HOUR, -HOUR)
@@ -131,6 +134,88 @@ def test_a_run_killed_four_times_gives_the_same_report_repeats_only_calls_under_
         assert desk.files_with(*KEYS) == []
         assert not any(key in f"{printed}{ended}" for key in KEYS)
         assert desk.contacted() == desk.places
+
+
+SAID = {
+    "light": "The Skerry Light was lit in 1844, not before.",
+    "keeper": "Ada Moran kept the light from 1901 to 1932, for long.",
+    "harbour": "The ferry of Port Anlow sails twice a day, not more.",
+}
+"""What a report of several sections says of each task, in words that no page has."""
+JUDGED = {name: Point("verifier", statement) for name, statement in SAID.items()}
+EDITED, CHECKED = Point("trial"), Point("verifier", "The light")
+
+
+def found(request: Received) -> Reply:
+    """A researcher that hands its finding in with its last call."""
+    reply = researched(request)
+    return replace(END, text=noted(request).text) if reply == END else reply
+
+
+def in_sections(request: Received) -> Reply:
+    """A report with a section on each fact; what follows from them cites nothing."""
+    sections = list[str]()
+    for name, fact in FACTS.items():
+        [number] = set(re.findall(rf"{re.escape(fact)} \[(\d+)\]", request.prompt))
+        sections.append(f"## The {name}\n\n{SAID[name]} [{number}]")
+    return say("\n\n".join([*sections, "It is an old light with a ferry."]))
+
+
+def after(answers: int) -> Callable[[WireDesk], bool]:
+    """Whether so many calls of the node are answered."""
+    return lambda desk: desk.desk.answers_kept(THREAD) == answers
+
+
+def others_done(desk: WireDesk) -> bool:
+    """Whether the two other researchers of the round are done."""
+    return researchers_done(desk) == 2
+
+
+def is_time(desk: WireDesk, calls: int, is_ready: Callable[[WireDesk], bool]) -> bool:
+    """Whether so many calls have been held, and all else is done."""
+    return desk.holds.has_held(calls) and is_ready(desk)
+
+
+@pytest.mark.fault(36)
+@pytest.mark.parametrize(
+    "moments",
+    [
+        # The writer stops within its second section; the others have their answers.
+        [(REPORT, after(1)), (JUDGED["keeper"], after(2)), (EDITED, after(1)), (CHECKED, bool)],
+        [(LAST, others_done), (JUDGED["light"], after(2)), (JUDGED["harbour"], after(1))],
+    ],
+    ids=["writer and editor", "verifier"],
+)
+def test_a_run_that_is_killed_while_it_writes_and_judges_repeats_only_the_call_under_way(
+    tmp_path: Path, moments: Sequence[tuple[Point, Callable[[WireDesk], bool]]]
+) -> None:
+    """Each moment: the call that is held, and what else has to be done."""
+    answered_all = {"number": 1, "verdict": "answered"}
+    script: dict[str, Any] = {
+        "planner": lambda _: say("1. The light\n\n## Checklist\n\n- Its keeper"),
+        "researcher": found,
+        "writer": in_sections,
+        "trial": lambda _: use(("grade_report", {"grades": [answered_all]})),
+    }
+    with wire_desk(tmp_path, **script) as desk:
+        desk.holds.pieces = 20
+        held = desk.holds.held
+        for number, (point, is_ready) in enumerate(moments):
+            desk.holds.points.add(point)
+            command = ("resume", THREAD) if number else ("ask", QUESTION, "--thread", THREAD)
+            kill(desk, partial(is_time, desk, number + 1, is_ready), *command)
+        ended = desk.desk.call("resume", THREAD)
+        paid = desk.paid()
+        desk.forget()
+        straight = desk.desk.call("ask", QUESTION)
+        assert ended.code == straight.code == 0
+        assert ended.out == straight.out
+        assert all(statement in ended.out for statement in SAID.values())
+        assert set(desk.paid().values()) == {1}
+        assert {JUDGED["light"], JUDGED["keeper"], JUDGED["harbour"], EDITED, CHECKED} == {
+            point_of(request) for request in desk.lab.requests("verifier", "trial")
+        }
+        assert paid == desk.paid() + Counter(map(model_call, held))
 
 
 EDIT = "Name the keeper."
