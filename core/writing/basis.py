@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ...prompts import fence, fenced_knowledge
+from ...prompts import fence
 from ...state import ResearchState
 from ..dialogue.conversation import Conversation
 from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, mark_withheld
@@ -27,6 +27,7 @@ from ..records.sources import Dispute, Source
 from ..settings.context import Context
 from ..store.pages import Pages
 from ._outline import Outline
+from ._source_passages import fitting_passages
 from .notes import missing_of
 
 _ANALYSIS = "Analysis, not a source:"
@@ -37,8 +38,6 @@ _PASSAGES_TOKENS = 12_000
 """Maximum length of all passages, in tokens."""
 _PASSAGES_SHARE = 0.25
 """Maximum share of the writer's context window for all passages."""
-_LEARNINGS_PER_SOURCE = (100, 12, 6, 3, 1)
-"""Numbers of learnings per source to show passages for, tried in order until all passages fit."""
 _RECALLED_PER_SOURCE = 4
 """Maximum number of passages per source for a follow-up question."""
 _EXTENTS = {
@@ -295,7 +294,7 @@ class ReportBasis:
         by_source = grouped(learnings, lambda learning: learning.source)
         texts = await self.texts(pages, by_source)
         room = int(min(_PASSAGES_TOKENS, _PASSAGES_SHARE * window) * CHARACTERS_PER_TOKEN)
-        return await asyncio.to_thread(_fitting_passages, sources, by_source, texts, room)
+        return await asyncio.to_thread(fitting_passages, sources, by_source, texts, room)
 
 
 def _cited_line(fact: Fact, sources: Mapping[str, Source]) -> str:
@@ -439,33 +438,6 @@ def _passages_on(
                 return passages
             passages.append(SourcePassage(key, text))
     return passages
-
-
-def _fitting_passages(
-    sources: Mapping[str, Source],
-    learnings: Mapping[str, Sequence[Learning]],
-    texts: Mapping[str, Sequence[SourceText]],
-    room: int,
-) -> str:
-    """Return the passages of as many learnings per source as fit into `room` characters.
-
-    `learnings` and `texts` are by source key; the passages are fenced JSON.
-    """
-    keys = [key for key in learnings if texts.get(key)]
-    keys.sort(key=lambda key: sources[key].number)
-    for most in _LEARNINGS_PER_SOURCE:
-        shown = list[dict[str, Any]]()
-        for key in keys:
-            # The best window for each learning, with adjacent windows joined.
-            windows = texts[key][0].windows
-            best = list[int]()
-            for learning in learnings[key][:most]:
-                best += windows.best(learning.text, 1)
-            shown.append({"source": sources[key].number, "passages": windows.shown(best)})
-        text = fenced_knowledge(passages=shown)
-        if len(text) <= room:
-            return text
-    return ""
 
 
 def has_all_words(text: str, other: str) -> bool:
