@@ -18,7 +18,7 @@ from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.memory.learned import facts_of
 from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..evidence.text.sentences import cited_sentences
-from ..evidence.text.similarity import grouped
+from ..evidence.text.similarity import grouped, is_same_statement
 from ..evidence.text.words import tokens
 from ..records.plan import Fact, Learning
 from ..records.report import ClaimCheck
@@ -234,15 +234,16 @@ class ReportBasis:
     @property
     def not_found(self) -> list[str]:
         """What the question asks for and nothing answers, and what its researchers looked for in
-        vain; of two gaps, one of which has all words of the other, only the more precise one."""
+        vain; of gaps that say nearly the same, or one of which has all words of the other, only
+        the most precise one."""
         texts = self.missing
         for finding in self.state.own_findings:
             if finding.text:
                 texts += finding.missing
         precise = list[str]()
         for text in dict.fromkeys(texts):
-            if not any(has_all_words(other, text) for other in precise):
-                precise = [other for other in precise if not has_all_words(text, other)]
+            if not any(covers_gap(other, text) for other in precise):
+                precise = [other for other in precise if not covers_gap(text, other)]
                 precise.append(text)
         return precise
 
@@ -440,10 +441,9 @@ def _passages_on(
     return passages
 
 
-def has_all_words(text: str, other: str) -> bool:
-    """Whether a text has all words of another one, so that it names the same gap at least as
-    precisely."""
-    return set(tokens(other)).issubset(tokens(text))
+def covers_gap(text: str, other: str) -> bool:
+    """Whether a text names the same gap as another one, in nearly the same words or with more."""
+    return set(tokens(other)).issubset(tokens(text)) or is_same_statement(text, other)
 
 
 def dispute_line(dispute: Dispute, numbers: Mapping[str, int]) -> str:
