@@ -227,9 +227,9 @@ def end_line(stored: StoredRun) -> str:
         parts.append(counts_line(report.audit))
     gaps = ReportNotes(state).gaps()
     if gaps:
-        parts.append(f"{counted(len(gaps), 'gap')}, named under Notes")
+        parts.append(f"{counted(len(gaps), 'gap')}, named in the report")
     elif state.run.status == "completed_with_gaps":
-        parts.append("with gaps, named under Notes")
+        parts.append("with gaps, named in the report")
     else:
         parts.append("no gaps")
     parts.append(f"{in_words(state.run.active_seconds)}, {spent_line(state.spending)}")

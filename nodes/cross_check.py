@@ -50,7 +50,7 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
 
     It sees side by side the contradictions that different researchers or steps have declared,
     merges those about one matter, and says how each resolves. Without its answer they stay as
-    declared.
+    declared; so do those of a researcher that has seen all that there is.
     """
     memory = ResearchMemory(state.own_observations)
     # Learnings without a source, as in a follow-up on known facts, cannot contradict a source.
@@ -61,15 +61,31 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         return {}
     turn = await begin_turn(state, runtime)
     state = turn.state
+    is_compared = _has_seen_all(memory, state)
+    if is_compared and not memory.contradictions():
+        return {}
     turn.announce("cross_check")
-    async with turn.paid():
-        observed = await _check(memory, turn)
+    observed = dict[str, Observation]()
+    if not is_compared:
+        async with turn.paid():
+            observed = await _check(memory, turn)
     turn.apply(memory={**state.memory, **observed})
     found = ThreadDisputes(turn.state).confirmed()
     if found:
         turn.emit(ReportPackets(turn.placement).disputes(found))
     progress = turn.advanced(is_disputed=False)
     return {**turn.update(), "progress": progress, "memory": observed}
+
+
+def _has_seen_all(memory: ResearchMemory, state: ResearchState) -> bool:
+    """Whether one researcher has written down all that was found, with all documents before it and
+    nothing else to search: it has compared them, and its gaps are those of the documents."""
+    if not state.run.scope.needs_no_search or state.progress.is_disputed or memory.insights():
+        return False
+    learned_by = {learning.step for learning in state.own_learnings}
+    if len(learned_by) > 1:
+        return False
+    return any(found.ended == "done" and found.id in learned_by for found in state.own_findings)
 
 
 async def _check(memory: ResearchMemory, turn: Turn) -> dict[str, Observation]:

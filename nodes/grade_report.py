@@ -13,11 +13,11 @@ from pydantic import Field, ValidationError, field_validator
 
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
-from ..core.evidence.text.words import tokens
 from ..core.records.plan import FINAL_CHECK, Observation
 from ..core.records.report import Draft, Grade
 from ..core.records.research import Finding, by_calculation_number
 from ..core.records.sources import Dispute
+from ..core.writing.basis import covers_gap
 from ..core.writing.blocks import report_blocks
 from ..core.writing.forms import Form
 from ..prompts import fence, fenced_knowledge
@@ -65,6 +65,8 @@ class GradeReport(Form):
     """The new title, only if it changes."""
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the `gaps` that the draft answers, that the request does not ask for, or that a grade names as missing."""  # noqa: E501
+    named_gaps: list[int] = Field(default_factory=list)
+    """Numbers of the other `gaps` that the draft itself says are unknown, in whichever words."""
     named_disputes: list[int] = Field(default_factory=list)
     """Numbers of the `disputes` of which the draft gives both sides, in whichever words."""
 
@@ -211,9 +213,11 @@ class _Editor:
         for number, dispute in enumerate(self._disputes, 1):
             if number in form.named_disputes:
                 named.append(dispute.claims)
+        gaps = [gap.text for gap in _declared_gaps(self._turn, form.named_gaps)]
         grades = _merged(self._requirements, draft.grades, form.grades)
         changes = {
             "grades": tuple(grades),
+            "named_gaps": (*draft.named_gaps, *gaps),
             "named_disputes": tuple(named),
             "findings": tuple(self._turn.state.findings),
         }
@@ -273,16 +277,21 @@ def _closed_gaps(turn: Turn, numbers: Iterable[int]) -> dict[str, Observation]:
     state = turn.state
     memory = ResearchMemory(state.own_observations)
     closed = dict[str, Observation]()
-    for number, text in enumerate(turn.basis.not_found, 1):
-        if number not in numbers:
-            continue
-        words = set(tokens(text))
-        for declared in memory.declared_gaps():
-            if words.issuperset(tokens(declared.text)):
-                # Nothing that the final check has said is later.
-                for gap in memory.closing(declared, state.progress.cycle, FINAL_CHECK, 0):
-                    closed[gap.key] = gap
+    for declared in _declared_gaps(turn, numbers):
+        # Nothing that the final check has said is later.
+        for gap in memory.closing(declared, state.progress.cycle, FINAL_CHECK, 0):
+            closed[gap.key] = gap
     return closed
+
+
+def _declared_gaps(turn: Turn, numbers: Iterable[int]) -> list[Observation]:
+    """Return the declared gaps which the gaps shown under these numbers contain."""
+    all_declared = ResearchMemory(turn.state.own_observations).declared_gaps()
+    declared = list[Observation]()
+    for number, text in enumerate(turn.basis.not_found, 1):
+        if number in numbers:
+            declared += [gap for gap in all_declared if covers_gap(text, gap.text)]
+    return declared
 
 
 def _as_entries(disputes: Iterable[Dispute], state: ResearchState) -> list[dict[str, Any]]:

@@ -161,6 +161,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
     progress = state.progress
     assert state.plan is not None
     max_analyses = MOST_ANALYSES if turn.is_capable("orchestrator") else 0
+    further = ToolOffer(context).further()
     system = render_prompt(
         "orchestrate",
         "system",
@@ -170,12 +171,13 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         reasons=reasons,
         offered=turn.offered,
         own_sources=context.own_sources,
-        further=ToolOffer(context).further(),
+        further=further,
         max_cycles=max_cycles,
         max_analyses=max_analyses,
         parallel=limits.max_parallel_researchers,
         documents=run.scope.documents,
         has_read_all=run.scope.reads_all,
+        has_no_search=run.scope.needs_no_search and not further,
     )
     transcript = Transcript(state.transcript, state.findings)
     reminder = render_prompt(

@@ -266,8 +266,10 @@ class Transcript(NamedTuple):
         return self._with_findings(self.messages)
 
     def research(self) -> list[AnyMessage]:
-        """Return only the research calls with the texts of their findings, and the user's
-        messages."""
+        """Return only the research calls with the texts of their findings, and the user's messages.
+
+        A task is given by its title if it has one: a finding is understood without its task.
+        """
         return self._with_findings(self._research_calls())
 
     @property
@@ -309,7 +311,8 @@ class Transcript(NamedTuple):
         return filled
 
     def _research_calls(self) -> list[AnyMessage]:
-        """Return the research calls with their empty results, and the user's messages."""
+        """Return the research calls with titles as tasks and with their empty results, and the
+        user's messages."""
         pending: dict[str | None, ToolMessage] = {}
         for message in self.messages:
             if isinstance(message, ToolMessage) and not message.content:
@@ -323,7 +326,7 @@ class Transcript(NamedTuple):
                 results: list[ToolMessage] = []
                 for call in message.tool_calls:
                     if call["id"] in pending:
-                        calls.append(call)
+                        calls.append(_with_title_as_task(call))
                         results.append(pending[call["id"]])
                 if calls:
                     # A copy keeps the reasoning, which some servers expect to get back.
@@ -353,6 +356,14 @@ class Transcript(NamedTuple):
                 title += "…"
             titles[call_id] = title
         return titles
+
+
+def _with_title_as_task(call: ToolCall) -> ToolCall:
+    """Return a research call with its title in place of its task, if it has a title."""
+    title = call["args"].get("title")
+    if not isinstance(title, str) or not title.strip():
+        return call
+    return tool_call(name=call["name"], args={"task": title}, id=call["id"])
 
 
 def _research_message(tasks: Iterable[tuple[str, str]]) -> AIMessage:

@@ -109,6 +109,8 @@ class Draft(CitingText):
     """Number of research rounds on open items."""
     named_disputes: tuple[tuple[str, str], ...] = ()
     """Claims of the disputes of which the editor found both sides in its text."""
+    named_gaps: tuple[str, ...] = ()
+    """Open questions that, as the editor found, its text itself says are unknown."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
     title: str = ""

@@ -119,6 +119,11 @@ class Scope(Record):
         """Whether researchers read all documents instead of searching."""
         return bool(self.whole)
 
+    @property
+    def needs_no_search(self) -> bool:
+        """Whether researchers read all documents, and the built-in tools find nothing else."""
+        return self.reads_all and not (self.engines or self.earlier)
+
 
 class CalculationInput(Record):
     """A number that a calculation uses."""

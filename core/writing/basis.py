@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ...prompts import fence, fenced_knowledge
+from ...prompts import fence
 from ...state import ResearchState
 from ..dialogue.conversation import Conversation
 from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, mark_withheld
@@ -18,7 +18,7 @@ from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.memory.learned import facts_of
 from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..evidence.text.sentences import cited_sentences
-from ..evidence.text.similarity import grouped
+from ..evidence.text.similarity import grouped, is_same_statement
 from ..evidence.text.words import tokens
 from ..records.plan import Fact, Learning
 from ..records.report import ClaimCheck
@@ -27,6 +27,7 @@ from ..records.sources import Dispute, Source
 from ..settings.context import Context
 from ..store.pages import Pages
 from ._outline import Outline
+from ._source_passages import fitting_passages
 from .notes import missing_of
 
 _ANALYSIS = "Analysis, not a source:"
@@ -37,8 +38,6 @@ _PASSAGES_TOKENS = 12_000
 """Maximum length of all passages, in tokens."""
 _PASSAGES_SHARE = 0.25
 """Maximum share of the writer's context window for all passages."""
-_LEARNINGS_PER_SOURCE = (100, 12, 6, 3, 1)
-"""Numbers of learnings per source to show passages for, tried in order until all passages fit."""
 _RECALLED_PER_SOURCE = 4
 """Maximum number of passages per source for a follow-up question."""
 _EXTENTS = {
@@ -235,15 +234,16 @@ class ReportBasis:
     @property
     def not_found(self) -> list[str]:
         """What the question asks for and nothing answers, and what its researchers looked for in
-        vain; of two gaps, one of which has all words of the other, only the more precise one."""
+        vain; of gaps that say nearly the same, or one of which has all words of the other, only
+        the most precise one."""
         texts = self.missing
         for finding in self.state.own_findings:
             if finding.text:
                 texts += finding.missing
         precise = list[str]()
         for text in dict.fromkeys(texts):
-            if not any(has_all_words(other, text) for other in precise):
-                precise = [other for other in precise if not has_all_words(text, other)]
+            if not any(covers_gap(other, text) for other in precise):
+                precise = [other for other in precise if not covers_gap(text, other)]
                 precise.append(text)
         return precise
 
@@ -295,7 +295,7 @@ class ReportBasis:
         by_source = grouped(learnings, lambda learning: learning.source)
         texts = await self.texts(pages, by_source)
         room = int(min(_PASSAGES_TOKENS, _PASSAGES_SHARE * window) * CHARACTERS_PER_TOKEN)
-        return await asyncio.to_thread(_fitting_passages, sources, by_source, texts, room)
+        return await asyncio.to_thread(fitting_passages, sources, by_source, texts, room)
 
 
 def _cited_line(fact: Fact, sources: Mapping[str, Source]) -> str:
@@ -441,37 +441,9 @@ def _passages_on(
     return passages
 
 
-def _fitting_passages(
-    sources: Mapping[str, Source],
-    learnings: Mapping[str, Sequence[Learning]],
-    texts: Mapping[str, Sequence[SourceText]],
-    room: int,
-) -> str:
-    """Return the passages of as many learnings per source as fit into `room` characters.
-
-    `learnings` and `texts` are by source key; the passages are fenced JSON.
-    """
-    keys = [key for key in learnings if texts.get(key)]
-    keys.sort(key=lambda key: sources[key].number)
-    for most in _LEARNINGS_PER_SOURCE:
-        shown = list[dict[str, Any]]()
-        for key in keys:
-            # The best window for each learning, with adjacent windows joined.
-            windows = texts[key][0].windows
-            best = list[int]()
-            for learning in learnings[key][:most]:
-                best += windows.best(learning.text, 1)
-            shown.append({"source": sources[key].number, "passages": windows.shown(best)})
-        text = fenced_knowledge(passages=shown)
-        if len(text) <= room:
-            return text
-    return ""
-
-
-def has_all_words(text: str, other: str) -> bool:
-    """Whether a text has all words of another one, so that it names the same gap at least as
-    precisely."""
-    return set(tokens(other)).issubset(tokens(text))
+def covers_gap(text: str, other: str) -> bool:
+    """Whether a text names the same gap as another one, in nearly the same words or with more."""
+    return set(tokens(other)).issubset(tokens(text)) or is_same_statement(text, other)
 
 
 def dispute_line(dispute: Dispute, numbers: Mapping[str, int]) -> str:

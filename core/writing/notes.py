@@ -55,10 +55,12 @@ class ReportNotes:
             line = _line("Not done", step.title, step.reason)
             if step.status == "skipped" and line not in unfinished:
                 notes.append(line)
-        is_graded = bool(self._state.draft and self._state.draft.grades)
-        missing = "Still open" if is_graded else "Not found"
+        draft = self._state.draft
+        missing = "Still open" if draft and draft.grades else "Not found"
         for gap in self.unanswered():
-            notes.append(f"{missing}: {gap}")
+            # The reader is told once.
+            if not draft or gap not in draft.named_gaps:
+                notes.append(f"{missing}: {gap}")
         if report and self.gaps() == [_CITES_NOTHING]:
             notes.append(_CITES_NOTHING)
         notes += self.outline_deviations()

@@ -446,8 +446,9 @@ class TextWriter:
         plan = "\n".join(f"{step.id}. {step.title}" for step in state.steps)
         requirements = ""
         if state.plan:
-            plan = plan or PlanText.read(state.plan.text).steps
             asked = list(state.plan.requirements)
+            if not asked:
+                plan = plan or PlanText.read(state.plan.text).steps
             if self._outline:
                 # The system message has its sections.
                 asked = [words for words in asked if words not in self._outline.requirements]

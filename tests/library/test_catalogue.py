@@ -27,6 +27,12 @@ from langchain_core.messages import AnyMessage
 from deep_research import Context
 from deep_research.core.library.library import Library
 
+
+def weigh(thing: str) -> str:
+    """Weigh a thing."""
+    return f"{thing}: 3 kg"
+
+
 LIGHT = "- Skerry Light (docs:lab-documents/lighthouse.md, 94 characters)"
 
 
@@ -121,6 +127,20 @@ async def test_short_documents_are_read_whole_and_each_finding_is_written_in_one
     ]
     assert first.messages[4].text != other.messages[4].text
     assert every_call_has_one_result(first.messages)
+
+
+@pytest.mark.parametrize("further", [{}, {"tools": (weigh,)}], ids=["documents", "and a tool"])
+async def test_one_researcher_is_enough_where_it_reads_all_that_there_is(
+    tmp_path: Path, further: dict[str, Any]
+) -> None:
+    found = calls(call("generate_report"), text="It was lit in 1844. [2]")
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[found], limits=WHOLE, **further)
+    await run.ask()
+    for asked in run.calls("orchestrator"):
+        is_alone = not further
+        assert ("hand out one task with all topics" in asked.messages[0].text) == is_alone
+        # It need not know where to look.
+        assert (LIGHT in asked.messages[0].text) != is_alone
 
 
 async def test_a_finding_that_is_a_call_alone_is_asked_for_again_as_text(tmp_path: Path) -> None:

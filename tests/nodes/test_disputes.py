@@ -153,6 +153,32 @@ async def test_one_pair_that_three_researchers_declare_in_other_words_is_merged_
     assert len(state.report.audit.disagreements) == len(rows)
 
 
+@pytest.mark.parametrize("is_seen_by_the_orchestrator", [False, True])
+async def test_what_one_researcher_with_all_documents_declares_is_not_compared_again(
+    tmp_path: Path, is_seen_by_the_orchestrator: bool
+) -> None:
+    said = {**dispute((LATER, LIT)), "document": 2, "other_document": 3}
+    declared = calls(
+        call("generate_report", contradictions=[said], missing=["Its cost"]),
+        text=f"{LIT} [3] {LATER} [2]",
+    )
+    script = settling(numbered(1, 2))
+    script[""][1] = calls(call("generate_report", is_disputed=is_seen_by_the_orchestrator))
+    run, state = await answered(
+        tmp_path,
+        orchestrator=script,
+        researcher=[declared],
+        writer=["It is old. [1]"],
+        verify="off",
+        limits={"whole_characters": 30_000},
+    )
+    asked = [asked for asked in run.calls("orchestrator") if "record_contradictions" in asked.tools]
+    assert len(asked) == is_seen_by_the_orchestrator
+    [confirmed] = ThreadDisputes(state).confirmed()
+    assert set(confirmed.claims) == {LIT, LATER}
+    assert len(rows_of(state)) == 2 and len(run.of_type("contradictions_found")) == 1
+
+
 async def test_what_only_the_orchestrator_sees_between_two_researchers_is_settled_too(
     tmp_path: Path,
 ) -> None:

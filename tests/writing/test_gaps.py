@@ -33,13 +33,14 @@ def declaring(*missing: str) -> list[Any]:
     return [first, calls(call("generate_report", missing=list(missing)))]
 
 
-def editor(verdict: str, *answered_gaps: int) -> ScriptedChatModel:
-    """A verifier that gives the second requirement this verdict, and judges by figures."""
+def editor(verdict: str, *answered_gaps: int, **more: Any) -> ScriptedChatModel:
+    """A verifier that gives the second requirement this verdict, and judges by figures; `more`:
+    other fields of its form."""
     grades = [
         {"number": 1, "verdict": "answered"},
         {"number": 2, "verdict": verdict, "missing": "its keeper"},
     ]
-    form = calls(call("grade_report", grades=grades, answered_gaps=list(answered_gaps)))
+    form = calls(call("grade_report", grades=grades, answered_gaps=list(answered_gaps), **more))
     judge = {"grade_report": [form], "": lambda messages, _: by_figures(messages[-1].text)}
     return ScriptedChatModel(replies=judge, profile=ModelProfile(max_input_tokens=100_000))
 
@@ -104,8 +105,8 @@ RUNS: dict[str, tuple[Ask, list[str]]] = {
 async def test_a_gap_that_a_researcher_names_more_precisely_is_shown_once_and_closed_with_it(
     tmp_path: Path,
 ) -> None:
-    precise = f"{KEEPER}, and until when"
-    declared = calls(call("generate_report", missing=[precise]))
+    precise, reworded = f"{KEEPER}, and until when", "What the Skerry Light has cost"
+    declared = calls(call("generate_report", missing=[precise, reworded]))
     verifier = editor("answered", 2)
     _, state = await answered(
         tmp_path,
@@ -119,6 +120,23 @@ async def test_a_gap_that_a_researcher_names_more_precisely_is_shown_once_and_cl
     shown = [{"number": 1, "question": COST}, {"number": 2, "question": precise}]
     assert json.dumps({"knowledge": {"gaps": shown}}) in asked
     assert state.report and state.report.audit and state.report.audit.open_gaps == (COST,)
+
+
+async def test_a_gap_that_the_report_itself_names_stays_open_and_has_no_note(
+    tmp_path: Path,
+) -> None:
+    run, state = await answered(
+        tmp_path,
+        orchestrator=declaring(KEEPER, COST),
+        planner=[CHECKLIST],
+        writer=[f"{LIT}\n\nWhat it cost is not known."],
+        verifier=editor("answered", named_gaps=[2]),
+    )
+    notes = state.messages[-1].text.partition("## Notes")[2]
+    assert f"Still open: {KEEPER}" in notes and COST not in notes
+    assert state.report and state.report.audit
+    assert state.report.audit.open_gaps == (KEEPER, COST)
+    assert run.of_type("stop")[-1]["stop_reason"] == "completed_with_gaps"
 
 
 @pytest.mark.parametrize(("ask", "missing"), RUNS.values(), ids=RUNS)
