@@ -47,7 +47,7 @@ def fitting_passages(
     """
     keys = [key for key in learnings if texts.get(key)]
     keys.sort(key=lambda key: sources[key].number)
-    windows = _windows(keys, learnings, texts)
+    windows = _windows(keys, sources, learnings, texts)
     for most in _LEARNINGS_PER_SOURCE:
         shown = list[dict[str, Any]]()
         for key in keys:
@@ -78,18 +78,21 @@ class _Sentence(NamedTuple):
 
 def _windows(
     keys: Sequence[str],
+    sources: Mapping[str, Source],
     learnings: Mapping[str, Sequence[Learning]],
     texts: Mapping[str, Sequence[SourceText]],
 ) -> dict[str, Windows]:
     """Return the windows of sources by key.
 
-    A sentence of several sources is left to the first of them with a learning that rests on it.
+    A sentence of several documents is left to the first of them with a learning that rests on it.
     Where there is none, it stays in each, unless it is boilerplate.
     """
     sentences = dict[str, list[_Sentence]]()
     counts = Counter[str]()
     for key in keys:
-        sentences[key] = _sentences(texts[key][0].text)
+        # Web pages rarely have sentences of others, and are long.
+        is_compared = sources[key].kind != "web"
+        sentences[key] = _sentences(texts[key][0].text) if is_compared else []
         counts.update({sentence.words for sentence in sentences[key]})
     owners = dict[str, str]()
     for key in keys:
