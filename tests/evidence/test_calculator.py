@@ -9,7 +9,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.checking.calculator import Calculator, gives, number_calculations
+from deep_research.core.evidence.checking.calculator import (
+    Calculator,
+    gives,
+    is_behind,
+    number_calculations,
+)
 from deep_research.core.evidence.checking.proof import Known
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.citations.foreign import read_foreign
@@ -116,6 +121,15 @@ def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: i
 )
 def test_units_are_carried_along_and_converted(line: str, result: str) -> None:
     assert last_of(line).result == result
+
+
+@pytest.mark.parametrize(
+    "stated", ["€1.926 million", "1.926.000 Euro", "€1,926,000", "€1.9 million"]
+)
+def test_a_point_before_three_digits_of_a_result_may_be_a_decimal_one(stated: str) -> None:
+    calculation = last_of("900 t * 2140 €/t = €")
+    assert is_behind(calculation, f"The minimum costs {stated} a year.")
+    assert not is_behind(calculation, f"The minimum costs {stated.replace('9', '8')} a year.")
 
 
 @pytest.mark.parametrize(

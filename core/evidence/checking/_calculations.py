@@ -274,8 +274,8 @@ def follows(number: Number, results: Iterable[float]) -> bool:
     values = list(map(abs, results))
     if number.measure == "%":
         values += [100 * value for value in values]
-    scale = number.value / number.figure if number.figure else 1.0
-    for target, step in ((number.value, number.step), (number.figure, number.step / scale)):
+    for target in (*number.readings, number.figure):
+        step = number.step * target / number.value if number.value else number.step
         tolerance = abs(step) / 2 * (1 + 1e-9)
         if any(abs(value - abs(target)) <= tolerance for value in values):
             return True

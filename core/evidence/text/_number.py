@@ -104,10 +104,10 @@ class Number(NamedTuple):
 
     @property
     def readings(self) -> tuple[float, ...]:
-        """The values that it may have: the point in 1.609 may be a decimal or a grouping
+        """The values that it may have: the point in 1.609 (million) may be a decimal or a grouping
         separator."""
         if self.digits.replace(".", "", 1).isdecimal():
-            return self.value, float(self.digits)
+            return self.value, float(self.digits) * self.scale
         return (self.value,)
 
 
