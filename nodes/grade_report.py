@@ -68,7 +68,7 @@ class GradeReport(Form):
     named_gaps: list[int] = Field(default_factory=list)
     """Numbers of the other `gaps` that the draft itself says are unknown, in whichever words."""
     named_disputes: list[int] = Field(default_factory=list)
-    """Numbers of the `disputes` of which the draft gives both sides, in whichever words."""
+    """Numbers of the `disputes` of which the draft gives both sides, in whichever words, or that do not bear on the request."""  # noqa: E501
 
     @field_validator("edits", mode="before")
     @classmethod

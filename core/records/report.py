@@ -108,7 +108,8 @@ class Draft(CitingText):
     rounds: int = 0
     """Number of research rounds on open items."""
     named_disputes: tuple[tuple[str, str], ...] = ()
-    """Claims of the disputes of which the editor found both sides in its text."""
+    """Claims of the disputes of which the editor found both sides in its text, or which do not bear
+    on the request."""
     named_gaps: tuple[str, ...] = ()
     """Open questions that, as the editor found, its text itself says are unknown."""
     findings: tuple[str, ...] = ()
