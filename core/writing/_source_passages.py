@@ -24,7 +24,7 @@ _LEARNINGS_PER_SOURCE = (100, 12, 6, 3, 1)
 """Numbers of learnings per source to show passages for, tried in order until all passages fit."""
 _WHOLE_WINDOWS = 2
 """Number of windows up to which a source is shown whole, since any of its clauses may decide."""
-_BOILERPLATE = 3
+_BOILERPLATE = 4
 """Minimum number of sources that have the same sentence if it is boilerplate."""
 _SHORTEST_REPEATED = 50
 """Minimum length, in characters, of a sentence that may be left out."""

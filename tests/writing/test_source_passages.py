@@ -24,6 +24,7 @@ FILES = {
     "a_md": f"# Skerry Light\n\nIt was lit in 1844. {TIDES} {OPEN_DAY} {SHARED}",
     "b_md": f"# Moor Light\n\n{OPEN_DAY} {TIDES} {SHARED} It was lit in 1850.",
     "c_md": "\n\n".join(["# Lease", TIDES, *CLAUSES, OPEN_DAY]),
+    "d_md": f"# House rules\n\nDogs stay outside. {TIDES} {OPEN_DAY}",
 }
 PLAN = "1. Both lights"
 CHECKLIST = f"{PLAN}\n\n## Checklist\n\n- When they were lit"
@@ -56,11 +57,16 @@ def passages_in(text: str) -> dict[int, str]:
 
 
 async def test_boilerplate_is_left_out_and_a_short_source_is_shown_whole(tmp_path: Path) -> None:
-    finding = "Skerry Light was lit in 1844 [1]. Moor Light in 1850 [2]. The rent is 900 euros [3]."
-    skerry, moor, lease = passages_in((await shown_to_the_writer(tmp_path, finding)).text).values()
+    finding = (
+        "Skerry Light was lit in 1844 [1]. Moor Light in 1850 [2]. The rent is 900 euros [3]. "
+        "Dogs stay outside [4]."
+    )
+    shown = passages_in((await shown_to_the_writer(tmp_path, finding)).text)
+    skerry, moor, lease, rules = shown.values()
     assert "It was lit in 1844." in skerry and "It was lit in 1850." in moor
     assert all(clause in lease for clause in CLAUSES)
-    assert all(words not in skerry + moor + lease for words in (TIDES, OPEN_DAY))
+    assert "Dogs stay outside." in rules
+    assert all(words not in "".join(shown.values()) for words in (TIDES, OPEN_DAY))
     assert SHARED in skerry and SHARED in moor, "what two sources say may be a fact of each"
 
 
