@@ -142,7 +142,8 @@ def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over
             monkeypatch.setenv(name, value)
         for number, point in enumerate(points):
             clock = {"PYTHONPATH": str(WATCH), "CLOCK_SHIFT": str(SHIFTS[number])}
-            kill(desk, forms, point, *(("resume", "light") if number else ask), **clock)
+            command = ("resume", "light") if number else ask
+            kill(desk, forms, point, *command, answered=None, **clock)
         ended = desk.call("resume", "light")
         paid, forms.paid = forms.paid, Counter()
         straight = desk.call(*("another" if word == "light" else word for word in ask))
