@@ -340,9 +340,8 @@ class Evidence:
             elif unit.kind in TITLE_KINDS:
                 is_decided = stated.issuperset(words_and_figures(unit.text))
             else:
-                calculations = self.cited_calculations(unit)
-                are_proved = all(found.is_proved for found in calculations)
-                is_decided = are_proved and gives_results(unit, calculations)
+                has_results = gives_results(unit, self.cited_calculations(unit))
+                is_decided = has_results and self.is_calculated(unit)
             if not is_decided:
                 wanted.append((unit, self._first_keys(unit)))
         return wanted
@@ -410,6 +409,11 @@ class Evidence:
             if number in self.calculations:
                 cited.append(self.calculations[number])
         return cited
+
+    def is_calculated(self, unit: ReportUnit) -> bool:
+        """Whether a unit cites calculations, and all of them are proved."""
+        calculations = self.cited_calculations(unit)
+        return bool(calculations) and all(found.is_proved for found in calculations)
 
     def calculations_from(self, keys: Iterable[str]) -> list[Calculation]:
         """Return the proved calculations of which an input comes from one of these sources."""
@@ -651,8 +655,12 @@ async def _judge(
 def _stated_elsewhere(units: Sequence[ReportUnit], report: Iterable[ReportUnit]) -> list[str]:
     """Return the report's statements that are not among these units, from which they may draw
     conclusions; none if each of them cites a source or a calculation itself."""
-    concluding = [unit for unit in units if not unit.is_cited and not unit.calculations]
-    if all(unit.kind not in ("statement", "cell") for unit in concluding):
+    needs_none = True
+    for unit in units:
+        states = unit.kind in ("statement", "cell")
+        if states and not unit.is_cited and not unit.calculations:
+            needs_none = False
+    if needs_none:
         return []
     shown = set(map(key_of, units))
     stated = list[str]()
