@@ -261,7 +261,7 @@ class Evidence:
             words = unit.text
             if unit.text != unit.sentence:
                 words = f"{words} {unit.around or unit.sentence}"
-            near = unit.sources or unit.of_sentence or unit.nearby[:1]
+            near = _next_to(unit)
             for key in keys:
                 has_all = key in near or most > FIRST_LOOK
                 wanted[key].append((words, most if has_all else _ELSEWHERE))
@@ -335,14 +335,13 @@ class Evidence:
                 stated |= words_and_figures(unit.text)
         wanted = list[tuple[ReportUnit, list[str]]]()
         for unit in units:
-            if unit.sources:
+            if unit.sources or unit.is_cited:
                 is_decided = False
             elif unit.kind in TITLE_KINDS:
                 is_decided = stated.issuperset(words_and_figures(unit.text))
             else:
-                calculations = self.cited_calculations(unit)
-                are_proved = all(found.is_proved for found in calculations)
-                is_decided = are_proved and gives_results(unit, calculations)
+                has_results = gives_results(unit, self.cited_calculations(unit))
+                is_decided = has_results and self.is_calculated(unit)
             if not is_decided:
                 wanted.append((unit, self._first_keys(unit)))
         return wanted
@@ -359,7 +358,7 @@ class Evidence:
             return list(dict.fromkeys(own))
         # The source that is cited next to it may be in another language.
         keys = self.keys_for(unit, is_second_look=False)
-        return list(dict.fromkeys([*unit.nearby[:1], *self._most_like(unit, keys, 0.0)]))
+        return list(dict.fromkeys([*_next_to(unit), *self._most_like(unit, keys, 0.0)]))
 
     def keys_for(self, unit: ReportUnit, *, is_second_look: bool) -> list[str]:
         """Return the keys of the sources that a unit is compared with.
@@ -393,13 +392,15 @@ class Evidence:
 
     def has_more(self, unit: ReportUnit) -> bool:
         """Whether a second look shows more passages than the first."""
-        if not unit.sources:
-            return any(map(self._texts.get, self.keys_for(unit, is_second_look=True)))
-        for key in unit.sources:
+        keys = unit.sources or self.deciding_keys(unit)
+        first = self._first_keys(unit)
+        near = _next_to(unit)
+        for key in keys:
+            most = FIRST_LOOK if key in near else _ELSEWHERE
             for text in self._texts.get(key, ()):
-                if not text.windows.has_room_for_all(FIRST_LOOK):
+                if key not in first or not text.windows.has_room_for_all(most):
                     return True
-        return bool(self._nearest(unit))
+        return bool(unit.sources) and bool(self._nearest(unit))
 
     def cited_calculations(self, unit: ReportUnit) -> list[Calculation]:
         """Return the calculations that a unit cites."""
@@ -408,6 +409,11 @@ class Evidence:
             if number in self.calculations:
                 cited.append(self.calculations[number])
         return cited
+
+    def is_calculated(self, unit: ReportUnit) -> bool:
+        """Whether a unit cites calculations, and all of them are proved."""
+        calculations = self.cited_calculations(unit)
+        return bool(calculations) and all(found.is_proved for found in calculations)
 
     def calculations_from(self, keys: Iterable[str]) -> list[Calculation]:
         """Return the proved calculations of which an input comes from one of these sources."""
@@ -482,6 +488,14 @@ class Evidence:
 def _cited_near(unit: ReportUnit) -> tuple[str, ...]:
     """Return the keys of the sources cited by a unit, else by its sentence, else around it."""
     return unit.sources or unit.of_sentence or unit.nearby
+
+
+def _next_to(unit: ReportUnit) -> tuple[str, ...]:
+    """Return the keys of the sources cited by a unit, else by its sentence, else next to it; around
+    it if it cites a source that does not exist."""
+    if unit.is_cited:
+        return _cited_near(unit)
+    return unit.sources or unit.of_sentence or unit.nearby[:1]
 
 
 def _without_excerpts(texts: Sequence[SourceText], source: Source | None) -> Sequence[SourceText]:
@@ -641,8 +655,12 @@ async def _judge(
 def _stated_elsewhere(units: Sequence[ReportUnit], report: Iterable[ReportUnit]) -> list[str]:
     """Return the report's statements that are not among these units, from which they may draw
     conclusions; none if each of them cites a source or a calculation itself."""
-    concluding = [unit for unit in units if not unit.is_cited and not unit.calculations]
-    if all(unit.kind not in ("statement", "cell") for unit in concluding):
+    needs_none = True
+    for unit in units:
+        states = unit.kind in ("statement", "cell")
+        if states and not unit.is_cited and not unit.calculations:
+            needs_none = False
+    if needs_none:
         return []
     shown = set(map(key_of, units))
     stated = list[str]()

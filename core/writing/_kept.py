@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -219,7 +220,7 @@ class Unchanged:
         if _context(now) in unit.contexts:
             return True
         if now.kind == "statement":
-            return any(_have_only_grown(old, _neighbours(now)) for old in unit.neighbours)
+            return any(map(partial(_have_only_grown, _neighbours(now)), unit.neighbours))
         if now.table_start is None or _is_introduction(now.before):
             return False
         is_new = bool(now.before) and now.before not in self._known_sentences
@@ -367,8 +368,11 @@ def _contexts(unit: ReportUnit) -> set[str]:
 
 def _neighbours_of(units: Iterable[ReportUnit]) -> tuple[tuple[str, str], ...]:
     """Return the neighbours of those of these units that are statements, each pair once."""
-    statements = [unit for unit in units if unit.kind == "statement"]
-    return tuple(dict.fromkeys(map(_neighbours, statements)))
+    neighbours = dict[tuple[str, str], None]()
+    for unit in units:
+        if unit.kind == "statement":
+            neighbours[_neighbours(unit)] = None
+    return tuple(neighbours)
 
 
 def _neighbours(unit: ReportUnit) -> tuple[str, str]:
@@ -376,7 +380,7 @@ def _neighbours(unit: ReportUnit) -> tuple[str, str]:
     return without_markers(unit.before), without_markers(unit.around)
 
 
-def _have_only_grown(before: tuple[str, str], now: tuple[str, str]) -> bool:
+def _have_only_grown(now: tuple[str, str], before: tuple[str, str]) -> bool:
     """Whether each of two neighbours is the same or has only grown."""
     return all(map(_has_only_grown, before, now))
 

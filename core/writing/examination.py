@@ -874,11 +874,6 @@ class Examination:
         judgement = self._judged.get(key_of(unit))
         return judgement is not None and judgement.verdict == "unproved"
 
-    def _is_calculated(self, unit: ReportUnit) -> bool:
-        """Whether a unit cites calculations, and all of them are proved."""
-        calculations = self._evidence.cited_calculations(unit)
-        return bool(calculations) and all(found.is_proved for found in calculations)
-
     def _is_settled(self, unit: ReportUnit) -> bool:
         """Whether a unit needs no model: it is judged already, or quotes a source that it cites."""
         if key_of(unit) in self._judged:
@@ -1034,12 +1029,16 @@ class Examination:
         """
         units = await asyncio.to_thread(self._units)
         await self._take_kept(units)
-        own = [unit for unit in units if unit.start >= start]
-        cited = [unit for unit in own if unit.is_cited or self._is_calculated(unit)]
-        tables = {unit.table_start for unit in cited} - {None}
-        named = [unit for unit in own if unit.kind in ("label", "head")]
-        cited += [unit for unit in named if unit.table_start in tables and not unit.is_cited]
-        cited.sort(key=lambda unit: unit.start)
+        tables = set[int]()
+        for unit in units:
+            if unit.is_cited and unit.table_start is not None:
+                tables.add(unit.table_start)
+        cited = list[ReportUnit]()
+        for unit in units:
+            is_named = unit.kind in ("label", "head") and unit.table_start in tables
+            is_own = unit.is_cited or is_named or self._evidence.is_calculated(unit)
+            if is_own and unit.start >= start:
+                cited.append(unit)
         calls = self._calls_for_draft
         if most_calls is not None:
             calls = min(most_calls, calls)
