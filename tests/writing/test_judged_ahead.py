@@ -44,10 +44,8 @@ PARTS = [
     ["Moran stayed until 1932, for long."],
     ["Moran came there in 1901, not before."],
     ["The tower", "The keeper", "The harbour", "She counted 77 ships."],
-    ["She counted 77 ships."],
 ]
-"""What each call is asked: two beside the writer, one beside the editor, and the check with its
-second look."""
+"""What each call is asked: two beside the writer, one beside the editor, and the check."""
 CHECKLIST = "1. The light\n\n## Checklist\n- Its height"
 
 
