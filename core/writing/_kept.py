@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -19,8 +18,7 @@ from ..errors import log_failure
 from ..evidence.checking.proof import Grounds, OtherPremises, stands_in
 from ..evidence.checking.units import ReportUnit
 from ..evidence.citations.markers import without_markers
-from ..evidence.text.numbers import measures_in, numbers_in
-from ..evidence.text.words import dates_in, names, stems, tokens
+from ..evidence.text.words import dates_in
 from ..records.report import JudgeGrade
 from ..records.research import Calculation, CalculationInput
 from ..records.sources import Record, short_hash
@@ -117,9 +115,6 @@ class KeptUnit(Record):
     """Keys of the sources that it cites."""
     contexts: tuple[str, ...]
     """Hashes of its context (`_contexts`) at each place in the report where it occurs."""
-    neighbours: tuple[tuple[str, str], ...] = ()
-    """For a statement at each of these places, the sentence before it and the sentence around it,
-    without citations; empty where there is none."""
     judgement: KeptJudgement | None = None
     """None if no model was asked, because a source has it word for word, or if nothing was
     decided."""
@@ -214,13 +209,10 @@ class Unchanged:
         return all(self._stood_there(same_unit, unit) for same_unit in self._places[unit.key])
 
     def _stood_there(self, now: ReportUnit, unit: KeptUnit) -> bool:
-        """Whether a unit stood before where it stands now; the sentences before and around a
-        statement may have grown (`_has_only_grown`), and a table may follow another sentence that
+        """Whether a unit stood before where it stands now; a table may follow another sentence that
         the report had before, unless one introduces it."""
         if _context(now) in unit.contexts:
             return True
-        if now.kind == "statement":
-            return any(map(partial(_have_only_grown, _neighbours(now)), unit.neighbours))
         if now.table_start is None or _is_introduction(now.before):
             return False
         is_new = bool(now.before) and now.before not in self._known_sentences
@@ -289,7 +281,6 @@ def kept_verdicts(
                 text=text,
                 cites=cites,
                 contexts=tuple(sorted(set[str]().union(*map(_contexts, same)))),
-                neighbours=_neighbours_of(same),
                 judgement=_kept_judgement(key, trail.basis(index, same), decided),
             )
         )
@@ -364,49 +355,6 @@ def _contexts(unit: ReportUnit) -> set[str]:
     if unit.table_start is not None and not _is_introduction(unit.before):
         contexts.add(_context(unit._replace(before="")))
     return contexts
-
-
-def _neighbours_of(units: Iterable[ReportUnit]) -> tuple[tuple[str, str], ...]:
-    """Return the neighbours of those of these units that are statements, each pair once."""
-    neighbours = dict[tuple[str, str], None]()
-    for unit in units:
-        if unit.kind == "statement":
-            neighbours[_neighbours(unit)] = None
-    return tuple(neighbours)
-
-
-def _neighbours(unit: ReportUnit) -> tuple[str, str]:
-    """Return the sentences before and around a statement, without citations."""
-    return without_markers(unit.before), without_markers(unit.around)
-
-
-def _have_only_grown(now: tuple[str, str], before: tuple[str, str]) -> bool:
-    """Whether each of two neighbours is the same or has only grown."""
-    return all(map(_has_only_grown, before, now))
-
-
-def _has_only_grown(before: str, now: str) -> bool:
-    """Whether a sentence is the same, or has only gained words, behind its first content word and
-    without a name, figure or unit of measure: then a pronoun after it means what it meant, and
-    figures beside it are of the same thing.
-    """
-    old, new = tokens(before), tokens(now)
-    if old == new:
-        return True
-    added = list[str]()
-    unchanged = list[str]()
-    matched = 0
-    for word in new:
-        if matched < len(old) and word == old[matched]:
-            matched += 1
-            if not added:
-                unchanged.append(word)
-        else:
-            added.append(word)
-    if matched < len(old) or not stems(" ".join(unchanged)):
-        return False
-    words = " ".join(added)
-    return not numbers_in(words) and not measures_in(words) and names(before) == names(now)
 
 
 def _is_introduction(sentence: str) -> bool:

@@ -330,24 +330,6 @@ def test_a_sentence_is_judged_again_after_another_sentence_or_among_other_clause
     }
 
 
-def test_a_sentence_is_judged_again_only_if_its_neighbour_says_something_else() -> None:
-    text = "The mill was sold. It has a wheel. [1]"
-    kept = Thread(text).check().kept
-
-    def asked(old: str, new: str) -> set[str]:
-        return Thread(text.replace(old, new)).check(kept).units_asked
-
-    grown = "The mill, if all is true, was sold."
-    assert asked("The mill was sold.", grown) == {grown}
-    for other in (
-        "The keeper of the mill was sold.",
-        "The mill was sold in 1920.",
-        "The mill was sold to Ilse Brandt.",
-        "The mill was not.",
-    ):
-        assert asked("The mill was sold.", other) == {other, "It has a wheel."}
-
-
 def test_a_conclusion_without_a_proof_is_judged_again_if_a_statement_is_gone() -> None:
     all_of_them = chosen("All in all", "As is known", "So the mill")
     kept = Thread(report(*all_of_them)).check().kept
