@@ -15,8 +15,9 @@ from deep_research.core.evidence.checking.calculator import (
     is_behind,
     number_calculations,
 )
-from deep_research.core.evidence.checking.proof import Known
+from deep_research.core.evidence.checking.proof import Known, gives_results
 from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.evidence.citations.foreign import read_foreign
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import cited_calculations, with_calculations
@@ -121,6 +122,15 @@ def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: i
 )
 def test_units_are_carried_along_and_converted(line: str, result: str) -> None:
     assert last_of(line).result == result
+
+
+def test_a_cell_may_leave_the_percent_sign_of_a_result_to_its_table() -> None:
+    share = last_of("31 % + 12 % + 9 % = %")
+    table = "| Share, % | 2024 |\n|---|---|\n| Three largest | {} [calc 1] |"
+    for stated, is_result in (("52", True), ("0.52", True), ("25", False)):
+        [cell] = [unit for unit in report_units(table.format(stated), {}) if unit.kind == "cell"]
+        assert gives_results(cell._replace(text=stated), [share]) == is_result
+    assert not is_behind(share, "They bought 52 kg.")
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from ..text.numbers import (
     uniform_numbers,
 )
 from ..text.words import WORDS
+from ._arithmetic import is_percent
 from ._date_lines import DateLine, read_date_line
 
 _NEAR = 0.006
@@ -134,10 +135,13 @@ class Calculated(NamedTuple):
         for calculation in self.calculations:
             if calculation.number and may_have_unit(number, calculation.unit):
                 used.append(calculation.value)
+                if is_percent(calculation.unit) and not number.measure:
+                    # The table of a cell may name the unit once.
+                    used.append(100 * calculation.value)
             for given in calculation.inputs:
                 if given.origin != "constant":
                     used.append(given.value)
-        return any(follows(reading, used) for reading in _readings(number))
+        return follows(number, used)
 
     def divides_into(self, fraction: Number) -> bool:
         """Whether a line uses the number of parts that a fraction in words has: 2 for a half."""
@@ -272,10 +276,15 @@ def follows(number: Number, results: Iterable[float]) -> bool:
     Results for a percentage may be fractions of 1.
     """
     values = list(map(abs, results))
+    return any(_is_one_of(values, reading) for reading in _readings(number))
+
+
+def _is_one_of(values: Sequence[float], number: Number) -> bool:
+    """Whether a number, in one reading, is one of these values without sign, rounded."""
     if number.measure == "%":
-        values += [100 * value for value in values]
-    for target in (*number.readings, number.figure):
-        step = number.step * target / number.value if number.value else number.step
+        values = [*values, *(100 * value for value in values)]
+    scale = number.scale
+    for target, step in ((number.value, number.step), (number.figure, number.step / scale)):
         tolerance = abs(step) / 2 * (1 + 1e-9)
         if any(abs(value - abs(target)) <= tolerance for value in values):
             return True
@@ -414,8 +423,9 @@ def _readings(number: Number) -> list[Number]:
     separator."""
     readings = [number]
     for value in number.readings[1:]:
-        decimals = len(number.digits.partition(".")[2])
-        readings.append(number._replace(value=value, figure=value, step=10.0**-decimals))
+        scale = number.scale
+        step = scale * 10.0 ** -len(number.digits.partition(".")[2])
+        readings.append(number._replace(value=value, figure=value / scale, step=step))
     return readings
 
 
@@ -423,7 +433,9 @@ def _rounded_rightly(written: str, values: Sequence[float]) -> list[Number]:
     """Return the first number of a result as written, if it is one of these values, rounded."""
     rounded = list[Number]()
     for number in numbers_in(written)[:1]:
-        rounded += [reading for reading in _readings(number) if follows(reading, values)]
+        for reading in _readings(number):
+            if _is_one_of(list(map(abs, values)), reading):
+                rounded.append(reading)
     return rounded
 
 

@@ -629,8 +629,11 @@ def _settled(
 
 def gives(calculation: Calculation, number: Number) -> bool:
     """Whether a number is the result of a calculation, also rounded, and in no other unit."""
-    is_result = follows(number, [calculation.value])
-    return is_result and may_have_unit(number, calculation.unit)
+    values = [calculation.value]
+    if is_percent(calculation.unit) and not number.measure:
+        # The table of a cell may name the unit once.
+        values.append(100 * calculation.value)
+    return follows(number, values) and may_have_unit(number, calculation.unit)
 
 
 def is_behind(calculation: Calculation, text: str, before: str = "") -> bool:
