@@ -48,6 +48,11 @@ def test_a_clause_that_does_not_say_what_its_figure_is_of_keeps_its_citation() -
     assert shown(customers, report, earlier).with_right_citations(text).text == text
 
 
+def test_a_sentence_that_cites_the_other_source_too_keeps_both() -> None:
+    text = "At the end of 2024 the Harwich branch of Orwell Ferries, at the new quay [1], had 417 employees [2]."
+    assert shown(HARBOUR, FERRIES).with_right_citations(text) == (text, 0)
+
+
 @pytest.mark.parametrize(
     ("says", "sources"),
     [

@@ -341,7 +341,8 @@ class ShownSources:
         """Correct the citation of each statement that certainly names a wrong source.
 
         That is a statement with one citation, of a source that lacks one of its figures or names,
-        while exactly one other source states all of it (see `attribution`).
+        while exactly one other source states all of it (see `attribution`). If the sentence cites
+        that one too, nothing changes: each may prove a part.
         """
         edits = list[Edit]()
         for unit in report_units(text, {}):
@@ -349,7 +350,8 @@ class ShownSources:
             if unit.kind != "statement" or len(cited) != 1:
                 continue
             right = self._attribution(unit, cited.pop()).right
-            if right is not None and text[unit.start : unit.end] == unit.raw:
+            is_wrong = right is not None and right not in marker_numbers(unit.sentence)
+            if is_wrong and text[unit.start : unit.end] == unit.raw:
                 edits.append(Edit(unit.start, unit.end, replace_markers(unit.raw, f"[{right}]")))
         return Recited(with_edits(text, edits), len(edits))
 
