@@ -65,9 +65,8 @@ def is_same_quantity(
 def _is_same_value(number: Number, other: Number, own_context: str, context: str) -> bool:
     """Whether two numbers have the same value, with a scale that may be named once for many, as in
     a column's header."""
-    for reading in number.readings:
-        if any(math.isclose(reading, value, rel_tol=1e-9) for value in other.readings):
-            return True
+    if math.isclose(number.value, other.value, rel_tol=1e-9):
+        return True
     if not math.isclose(number.figure, other.figure, rel_tol=1e-9):
         return False
     if number.has_scale and other.has_scale:
