@@ -388,6 +388,11 @@ def _shown(reply: Script) -> str:
     return _first_lines(reply) if isinstance(reply, str) else repr(reply)
 
 
+QUESTIONS = " ".join(f"Who knows more of the year {year}?" for year in range(1844, 1934))
+"""Questions, which state nothing and are not judged. They make a section long enough to be judged
+while the next one is written."""
+
+
 def judged(*verdicts: str | tuple[str, str]) -> AIMessage:
     """The verdicts on the units that a verifier is shown, in their order, each alone or with the
     deciding words."""

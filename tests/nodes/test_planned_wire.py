@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from kit.commands import Desk
-from kit.models import units_shown
+from kit.models import QUESTIONS, units_shown
 from kit.openai_server import Reply, fail
 from kit.planned import REPORT, RULES, Asked, Rule, fact, plan, step
 from kit.runs import QUESTION, settings, write_documents
@@ -80,7 +80,8 @@ STATEMENTS = (
 IN_SECTIONS: dict[str, Rule] = {
     **CHECKED,
     "report": lambda _: "\n\n".join(
-        f"## Part {number}\n\n{says} [{number}]" for number, says in enumerate(STATEMENTS, 1)
+        f"## Part {number}\n\n{says} [{number}]\n\n{QUESTIONS}"
+        for number, says in enumerate(STATEMENTS, 1)
     ),
     "grade_report": lambda _: {"grades": [{"number": 1, "verdict": "answered"}]},
 }

@@ -29,7 +29,8 @@ from kit.commands import (
     search_call,
     wire_desk,
 )
-from kit.openai_server import Received, Reply, say, use
+from kit.models import QUESTIONS
+from kit.openai_server import PIECE, Received, Reply, say, use
 from kit.server import PAUSE, SECONDS
 from kit.wire import END, FACTS, QUESTION, hand_out, noted, researched
 
@@ -157,7 +158,7 @@ def in_sections(request: Received) -> Reply:
     sections = list[str]()
     for name, fact in FACTS.items():
         [number] = set(re.findall(rf"{re.escape(fact)} \[(\d+)\]", request.prompt))
-        sections.append(f"## The {name}\n\n{SAID[name]} [{number}]")
+        sections.append(f"## The {name}\n\n{SAID[name]} [{number}]\n\n{QUESTIONS}")
     return say("\n\n".join([*sections, "It is an old light with a ferry."]))
 
 
@@ -198,7 +199,8 @@ def test_a_run_that_is_killed_while_it_writes_and_judges_repeats_only_the_call_u
         "trial": lambda _: use(("grade_report", {"grades": [answered_all]})),
     }
     with wire_desk(tmp_path, **script) as desk:
-        desk.holds.pieces = 20
+        # The first section, and some words of the second one.
+        desk.holds.pieces = (len(QUESTIONS) + 160) // PIECE
         held = desk.holds.held
         for number, (point, is_ready) in enumerate(moments):
             desk.holds.points.add(point)

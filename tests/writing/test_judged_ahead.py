@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.models import ScriptedChatModel, by_figures, call, calls, units_shown
+from kit.models import QUESTIONS, ScriptedChatModel, by_figures, call, calls, units_shown
 from kit.reports import BOTH, audited
 from kit.runs import HandClock, Hanging, Lab, researched
 from langchain_core.language_models import ModelProfile
@@ -26,12 +26,10 @@ from deep_research.core.writing._trial import QUOTATIONS_TRIAL, REASONING_TRIAL
 PROFILE = ModelProfile(max_input_tokens=100_000)
 BUDGET = UsageMetadata(input_tokens=1_000_000, output_tokens=1, total_tokens=1_000_001)
 """Of an answer that uses up the budget."""
-# Questions state nothing, so they are not judged. They make a section long enough for a call, or half
-# as long.
-LONG = " ".join(f"Who knows more of the year {year}?" for year in range(1844, 1934))
-HALF = LONG[: len(LONG) // 2].rpartition(" Who")[0]
-FIRST = f"## The tower\n\nThe tower is 38 m tall, not more. [1]\n\n{LONG}\n\n"
-SECOND = f"## The keeper\n\nMoran stayed until 1932, for long. [2]\n\n{LONG}\n\n"
+HALF = QUESTIONS[: len(QUESTIONS) // 2].rpartition(" Who")[0]
+"""Half of what makes a section long enough for a call."""
+FIRST = f"## The tower\n\nThe tower is 38 m tall, not more. [1]\n\n{QUESTIONS}\n\n"
+SECOND = f"## The keeper\n\nMoran stayed until 1932, for long. [2]\n\n{QUESTIONS}\n\n"
 END = "## In short\n\nIt is an old light with a faithful keeper."
 WHOLE = f"""{FIRST}{SECOND}## The harbour
 
@@ -198,7 +196,7 @@ async def test_a_run_that_is_stopped_while_a_section_is_judged_ahead_repeats_onl
 
 async def test_a_section_is_judged_with_what_its_writer_has_calculated(tmp_path: Path) -> None:
     lines = ["Twice the height: 38 m [1] * 2 = m"]
-    section = f"## The tower\n\nTwice its height is 76 m. [calc 1] [1]\n\n{LONG}\n\n"
+    section = f"## The tower\n\nTwice its height is 76 m. [calc 1] [1]\n\n{QUESTIONS}\n\n"
     replies = [calls(call("calculate", calculations=lines)), section + SECOND + END]
     writer = Writer(replies=replies, profile=PROFILE)
     verifier = Verifier(writer)
@@ -212,7 +210,7 @@ async def test_a_section_is_judged_with_what_its_writer_has_calculated(tmp_path:
 
 
 async def test_short_sections_are_judged_together(tmp_path: Path) -> None:
-    first, second = (section.replace(LONG, HALF) for section in (FIRST, SECOND))
+    first, second = (section.replace(QUESTIONS, HALF) for section in (FIRST, SECOND))
     writer = Writer(
         replies=[first + second + END], profile=PROFILE, awaited=[first + second + END[:12]]
     )
