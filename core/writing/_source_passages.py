@@ -45,7 +45,7 @@ def fitting_passages(
 
     `learnings` and `texts` are by source key; the passages are fenced JSON.
     """
-    keys = [key for key in learnings if texts.get(key)]
+    keys = list(filter(texts.get, learnings))
     keys.sort(key=lambda key: sources[key].number)
     windows = _windows(keys, sources, learnings, texts)
     for most in _LEARNINGS_PER_SOURCE:
@@ -93,10 +93,15 @@ def _windows(
         # Web pages rarely have sentences of others, and are long.
         is_compared = sources[key].kind != "web"
         sentences[key] = _sentences(texts[key][0].text) if is_compared else []
-        counts.update({sentence.words for sentence in sentences[key]})
+        of_source = set[str]()
+        for sentence in sentences[key]:
+            of_source.add(sentence.words)
+        counts.update(of_source)
     owners = dict[str, str]()
     for key in keys:
-        stated = [words_and_figures(learning.text) for learning in learnings[key]]
+        stated = list[frozenset[str]]()
+        for learning in learnings[key]:
+            stated.append(words_and_figures(learning.text))
         for sentence in sentences[key]:
             words = sentence.words
             if words and counts[words] > 1 and words not in owners and _is_stated(words, stated):
