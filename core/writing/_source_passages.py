@@ -29,8 +29,8 @@ _BOILERPLATE = 4
 _SHORTEST_REPEATED = 50
 """Minimum length, in characters, of a sentence that may be left out."""
 _STATED = 0.5
-"""Share of the words and figures of a sentence from which on a learning that has them rests on
-it."""
+"""Minimum share of a sentence's words and figures that a learning has if it rests on the
+sentence."""
 _GAP = re.compile(r"[ \t]*\n\s*\n")
 """White space between paragraphs."""
 

@@ -27,7 +27,7 @@ PROFILE = ModelProfile(max_input_tokens=100_000)
 BUDGET = UsageMetadata(input_tokens=1_000_000, output_tokens=1, total_tokens=1_000_001)
 """Of an answer that uses up the budget."""
 HALF = QUESTIONS[: len(QUESTIONS) // 2].rpartition(" Who")[0]
-"""Half of what makes a section long enough for a call."""
+"""Questions for two sections that are long enough only together."""
 FIRST = f"## The tower\n\nThe tower is 38 m tall, not more. [1]\n\n{QUESTIONS}\n\n"
 SECOND = f"## The keeper\n\nMoran stayed until 1932, for long. [2]\n\n{QUESTIONS}\n\n"
 END = "## In short\n\nIt is an old light with a faithful keeper."
@@ -223,6 +223,21 @@ async def test_short_sections_are_judged_together(tmp_path: Path) -> None:
     assert len(verifier.asked) == 2
 
 
+async def untried(tmp_path: Path, verifier: Verifier, writer: Writer, **settings: Any) -> Lab:
+    """A run before its report, whose verifier has not been tried."""
+    run = await researched(
+        tmp_path,
+        planner=[CHECKLIST],
+        researcher=BOTH,
+        verifier=verifier.model,
+        data_dir=tmp_path / "data",
+        trust_verifier=False,
+        **settings,
+    )
+    run.models["writer"] = writer
+    return run
+
+
 async def test_the_judge_is_tried_once_while_the_report_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,15 +246,7 @@ async def test_the_judge_is_tried_once_while_the_report_is_written(
     awaited = [FIRST + END[:6], FIRST + END[:12]]
     writer = Writer(replies=[FIRST + END] * 2, profile=PROFILE, awaited=awaited, stops=1)
     verifier = Verifier(writer)
-    run = await researched(
-        tmp_path,
-        planner=[CHECKLIST],
-        researcher=BOTH,
-        verifier=verifier.model,
-        data_dir=tmp_path / "data",
-        trust_verifier=False,
-    )
-    run.models["writer"] = writer
+    run = await untried(tmp_path, verifier, writer)
     with pytest.raises(NodeCancelledError):
         await run.ask(None)
     writer.judged()
@@ -256,16 +263,7 @@ async def test_no_judge_is_tried_where_nothing_is_judged(
 ) -> None:
     writer = Writer(replies=["The tower is 38 m tall, not more. [1]"], profile=PROFILE, awaited=[])
     verifier = Verifier(writer)
-    run = await researched(
-        tmp_path,
-        planner=[CHECKLIST],
-        researcher=BOTH,
-        verifier=verifier.model,
-        data_dir=tmp_path / "data",
-        trust_verifier=False,
-        **settings,
-    )
-    run.models["writer"] = writer
+    run = await untried(tmp_path, verifier, writer, **settings)
     await run.ask(None)
     assert verifier.asked == []
 
