@@ -18,6 +18,7 @@ _ACT_NOW = f"{NOT_RUN} no more thinking in a row. Act now: research or report."
 _ANALYZE_LATER = f"{NOT_RUN} research comes first. Call again when its results are there."
 _RESEARCH_ALONE = f"{NOT_RUN} call research_agent alone."
 _SAME_TASK = f"{NOT_RUN} another call of this message has the same task; the result stands there."
+_WRITTEN_NEXT = "The report is written when the results are there."
 _NOTHING_RESEARCHED = f"{NOT_RUN} nothing has been researched yet. Research the plan first."
 MOST_ANALYSES = 2
 """Analyses that the orchestrator may request, which compare or challenge findings without a
@@ -48,13 +49,23 @@ class Order(NamedTuple):
     """Questions that the model declares unanswered; None if it declares nothing."""
     is_disputed: bool = False
     """Whether the model sees contradictions that nobody has declared."""
+    writes_next: bool = False
+    """Whether the model has called for the report beside its tasks."""
 
 
-def decide(calls: Calls, progress: Progress, *, has_findings: bool, has_assigned: bool) -> Order:
+def decide(
+    calls: Calls,
+    progress: Progress,
+    *,
+    has_findings: bool,
+    has_assigned: bool,
+    may_write_next: bool = False,
+) -> Order:
     """Return what a message of the orchestrator's model leads to.
 
-    Of calls to several tools, the report takes precedence over research and analysis. A thought
-    stands beside any of them; alone, it leads to a further decision. If the model has to be given
+    Of calls to several tools, the report takes precedence over research and analysis; but where one
+    round finds all there is (`may_write_next`), it follows the first research. A thought stands
+    beside any of them; alone, it leads to a further decision. If the model has to be given
     up without ever having assigned a task (not `has_assigned`), the plan's steps are researched
     instead: it probably cannot call tools.
     """
@@ -65,7 +76,8 @@ def decide(calls: Calls, progress: Progress, *, has_findings: bool, has_assigned
             return _give_up(progress, {}, is_done)
         return Order("again", _nudged(progress, _ACT), {})
     report = by_tool.get(tool_names.GENERATE_REPORT)
-    if report:
+    is_first = may_write_next and not has_findings and tool_names.RESEARCH_AGENT in by_tool
+    if report and not is_first:
         if has_findings or _RESEARCH_FIRST in progress.nudges:
             noted = {report.tool: ACKNOWLEDGED, tool_names.THINK_TOOL: ACKNOWLEDGED}
             answers = _answer_all(calls, _NOT_NEEDED, noted)
@@ -94,13 +106,17 @@ def _give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Orde
 
 def _research(calls: Calls, progress: Progress, is_done: bool, has_findings: bool) -> Order:
     """Return what calls for research or for an analysis lead to; an analysis has to be the only
-    kind of call, beside a thought."""
+    kind of call, beside a thought. A call for the report beside research takes effect after it."""
     answers = dict(calls.refused)
     tasks: dict[str, str] = {}
     acting = list[ToolRequest]()
+    writes_next = False
     for call in calls.accepted:
         if call.tool == tool_names.THINK_TOOL:
             answers[call.id] = ACKNOWLEDGED
+        elif call.tool == tool_names.GENERATE_REPORT:
+            answers[call.id] = _WRITTEN_NEXT
+            writes_next = True
         else:
             acting.append(call)
     is_analysis = all(call.tool == tool_names.ANALYZE_FINDINGS for call in acting)
@@ -129,7 +145,7 @@ def _research(calls: Calls, progress: Progress, is_done: bool, has_findings: boo
         return _mistaken(progress, answers, is_done)
     progress = progress.model_copy(update={"thinks": 0, "mistakes": 0})
     decision: Decision = "analyze" if is_analysis else "research"
-    return Order(decision, progress, answers, tuple(tasks.items()))
+    return Order(decision, progress, answers, tuple(tasks.items()), writes_next=writes_next)
 
 
 def _mistaken(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:

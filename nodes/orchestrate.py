@@ -111,7 +111,7 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     if progress.waiting and not steering:
         sent_out = _send_out(progress.waiting, progress, turn, state.transcript)
         return {**turn.costs(stop_reason=""), **sent_out}
-    if state.draft and not steering:
+    if (state.draft or _has_enough(state)) and not steering:
         progress = progress.model_copy(update={"decision": "report"})
         return {**turn.costs(), "progress": progress, "tasks": []}
     await turn.note_user()
@@ -136,6 +136,13 @@ def _steering(turn: Turn) -> list[AnyMessage]:
         return []
     new = [message for message in turn.state.messages[seen:] if isinstance(message, HumanMessage)]
     return Conversation(new).for_models()
+
+
+def _has_enough(state: ResearchState) -> bool:
+    """Return whether the model wanted no further decision after these results, and they are
+    whole."""
+    has_results = all(finding.ended == "done" for finding in state.own_findings)
+    return state.progress.writes_next and has_results
 
 
 def _gaps_left(turn: Turn) -> dict[str, Observation]:
@@ -177,7 +184,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         parallel=limits.max_parallel_researchers,
         documents=run.scope.documents,
         has_read_all=run.scope.reads_all,
-        has_no_search=run.scope.needs_no_search and not further,
+        has_no_search=_is_read_in_one_round(turn),
     )
     transcript = Transcript(state.transcript, state.findings)
     reminder = render_prompt(
@@ -214,6 +221,12 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
     )
 
 
+def _is_read_in_one_round(turn: Turn) -> bool:
+    """Return whether a researcher reads everything there is at once, so that no later one finds
+    more."""
+    return turn.state.run.scope.needs_no_search and not ToolOffer(turn.context).further()
+
+
 def _knowledge(turn: Turn) -> str:
     """Return what is still open, and which claims contradict each other, as fenced JSON."""
     state = turn.state
@@ -248,7 +261,13 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> tuple[St
     calls = Calls.read(reply.message, tools, state.transcript, taken=state.findings)
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
     has_assigned = not all(call_id.startswith(_OF_PLAN) for call_id in state.findings)
-    order = decide(calls, progress, has_findings=has_findings, has_assigned=has_assigned)
+    order = decide(
+        calls,
+        progress,
+        has_findings=has_findings,
+        has_assigned=has_assigned,
+        may_write_next=_is_read_in_one_round(turn),
+    )
     transcript = calls.answered(order.answers)
     if order.uses_plan:
         requested, order = _from_plan(order, turn)
@@ -262,6 +281,7 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> tuple[St
             "turn": events.placement.turn_index,
             "waiting": (),
             "is_disputed": order.is_disputed,
+            "writes_next": order.writes_next,
         }
     )
     logging.getLogger(__name__).info(

@@ -506,3 +506,5 @@ class Progress(Record):
     """(call id, text) of the tasks that wait for a later round."""
     is_disputed: bool = False
     """Whether the orchestrator sees results that contradict each other and were not declared."""
+    writes_next: bool = False
+    """Whether the report is written once the results are there, without a further decision."""

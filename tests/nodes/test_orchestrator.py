@@ -311,6 +311,36 @@ async def test_a_report_before_any_research_is_refused_once(tmp_path: Path) -> N
     assert state.run and state.run.status == "completed_with_gaps"
 
 
+@pytest.mark.parametrize(
+    ("answer", "decisions"),
+    [(f"{LIT} [1]", 1), (RuntimeError("no answer"), 2)],
+    ids=["done", "failed"],
+)
+async def test_a_report_called_for_beside_the_only_round_is_written_when_its_results_are_there(
+    tmp_path: Path, answer: Any, decisions: int
+) -> None:
+    task = call("research_agent", task="When was it lit?", id="r")
+    both = calls(task, call("generate_report", id="g"))
+    read = calls(call("generate_report"), text=answer) if isinstance(answer, str) else answer
+    run, state = await answered(
+        tmp_path,
+        orchestrator=[both, REPORT],
+        researcher=[read],
+        limits={"whole_characters": 30_000},
+    )
+    assert len(run.calls("orchestrator")) == decisions
+    assert results(state.transcript)["g"].startswith("The report is written when")
+    assert bool(state.report) and every_call_has_one_result(state.transcript)
+
+
+async def test_where_more_can_be_searched_a_report_beside_the_first_research_has_to_wait(
+    tmp_path: Path,
+) -> None:
+    both = calls(call("research_agent", task="never"), call("generate_report"))
+    run, state = await answered(tmp_path, orchestrator=[both, research("When was it lit?"), REPORT])
+    assert len(run.calls("orchestrator")) == 3 and len(state.findings) == 1
+
+
 def shown(prompt: str) -> dict[str, Any]:
     """Knowledge shown in a reminder."""
     found = re.search(r"<(data-\w+)>\s*(\{.*?\})\s*</\1>", prompt, re.DOTALL)
