@@ -945,9 +945,10 @@ class Examination:
     def _premises(self, units: Sequence[ReportUnit]) -> OtherPremises:
         """Return what statements may rest on besides sources.
 
-        These are the user's request, the supported statements, and facts about the sources.
+        These are the user's request, the supported statements, today's date, and facts about the
+        sources.
         """
-        stated = [self._evidence.reading]
+        stated = [self._filler.date, self._evidence.reading]
         calculations = list[Calculation]()
         for unit in units:
             judgement = self._judged.get(key_of(unit))

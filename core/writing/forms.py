@@ -74,6 +74,8 @@ class Filler:
         self._facts = facts
         self._question_id = work.question_id if isinstance(work, Task) else work.id
         self._shared_prefix = ""
+        self.date = work.date
+        """The day on which the work began, in words, as models are told."""
         self._common_values = {"date": work.date, "language": work.language}
         self.failures: list[str] = []
         """Reasons of failed forms, as emitted for the reader."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import lxml.html
 import pytest
+from kit.files import FixedClock
 from kit.models import ScriptedChatModel, call, calls, units_shown
 from kit.reports import audited, finished, rewritten, standing, tree
 from kit.reports import words as words_of
@@ -194,6 +195,32 @@ async def test_the_figures_of_the_request_are_premises_of_the_report(
     without = await checked(statement, {statement[:12]: said_of_it}, request="")
     [verdict] = without.report.verdicts
     assert verdict.shown == "not_verified"
+
+
+LEASE = "The lease runs until 31 December 2032."
+NOTICE = "It can be ended at the end of any year with nine months' notice."
+
+
+@pytest.mark.parametrize(
+    ("statement", "said_of_it", "shown"),
+    [
+        ("For the board, 6 May 2031.", said("reasoning"), "reasoning"),
+        ("For the board, 7 May 2031.", said("reasoning"), "not_verified"),
+        (
+            "Unless notice was given by 31 March 2031, it runs on [1].",
+            supported(f"{LEASE}\n{NOTICE}", "31 December 2031 - 9 months = 31 March 2031"),
+            "supported",
+        ),
+    ],
+)
+async def test_a_report_may_state_its_day_and_what_follows_from_the_current_year(
+    statement: str, said_of_it: Said, shown: str
+) -> None:
+    lease = {1: SourceDocument("The lease", f"{LEASE}\n{NOTICE}")}
+    judged = await checked(
+        statement, {statement[:12]: said_of_it}, sources=lease, clock=FixedClock()
+    )
+    assert [verdict.shown for verdict in judged.report.verdicts] == [shown]
 
 
 ADVISED = (
