@@ -6,8 +6,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NotRequired, TypedDict, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
@@ -34,6 +36,8 @@ JOINT = "\n[…]\n"
 """Separator between two passages of a source."""
 CUT = "[…]"
 """Marks where a text was cut."""
+_LEFT_OUT = f" {CUT}"
+"""Stands for sentences that an earlier result of the source shows."""
 _MARK = len(CUT) + 1
 _MOST_STRETCHES = 3
 """Maximum number of parts of an excerpt to look for, the longest first."""
@@ -178,11 +182,14 @@ def _unseen(hit: Hit, shown: str) -> str:
     words = _plain(hit.excerpt)
     if words and words in shown:
         return ""
-    sentences = [hit.excerpt] if hit.text else _SENTENCE_ENDS.split(hit.excerpt)
     unseen: list[str] = []
-    for sentence in sentences:
-        if len(sentence) < _REPEATED or _plain(sentence) not in shown:
+    for sentence in _SENTENCE_ENDS.split(hit.excerpt):
+        # A table is read as a whole.
+        is_row = sentence.lstrip().startswith("|")
+        if is_row or len(sentence) < _REPEATED or _plain(sentence) not in shown:
             unseen.append(sentence)
+        elif unseen[-1:] != [_LEFT_OUT]:
+            unseen.append(_LEFT_OUT)
     return "".join(unseen).strip()
 
 
@@ -219,12 +226,17 @@ def read_results(text: str) -> list[Result]:
 
 
 def shorten_results(
-    text: str, characters: int, topic: str = "", leave_out: Collection[int] = ()
+    text: str,
+    characters: int,
+    topic: str = "",
+    leave_out: Collection[int] = (),
+    whole: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
     """Return the text of a tool result, with each result cut to passages on the topic of about
     `characters` in all.
 
-    Documents whose numbers are in `leave_out` are dropped.
+    Documents whose numbers are in `leave_out` are dropped. `whole`: texts by document that take the
+    place of those in this result.
     """
     results, problems = _read(text)
     if not results:
@@ -234,6 +246,7 @@ def shorten_results(
     kept = [result for result in results if result["document"] not in leave_out]
     for result in kept:
         result.pop("links", None)
+        result["text"] = whole.get(result["document"], result["text"])
         if len(result["text"]) > characters:
             result["text"] = passages(result["text"], topic, "", characters, has_offsets=False)
             result.pop("is_whole", None)
@@ -244,7 +257,7 @@ def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage
     """Return a researcher's notes with the results before index `end` shortened to passages
     relevant to its topic.
 
-    If a source has several results, only the longest is kept.
+    If a source has several results, the longest becomes that of all their texts.
     """
     # The prompt of a researcher that reads all documents says that it sees them whole.
     kept = set[str | None]()
@@ -255,22 +268,25 @@ def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage
                     kept.add(call["id"])
     # Characters of each document in each of the older notes.
     lengths: dict[int, dict[int, int]] = {}
-    # Index of the note with the longest result, by document.
+    # Index of the note with the longest result, and all texts, by document.
     longest: dict[int, int] = {}
+    texts = defaultdict[int, list[str]](list)
     for index, note in enumerate(notes[:end]):
         if not isinstance(note, ToolMessage) or note.tool_call_id in kept:
             continue
         lengths[index] = {}
         for result in results_in([note]):
             lengths[index][result["document"]] = len(result["text"])
+            texts[result["document"]].append(result["text"])
         for number, length in lengths[index].items():
             if number not in longest or length > lengths[longest[number]][number]:
                 longest[number] = index
+    whole = {number: JOINT.join(parts) for number, parts in texts.items()}
     shorter = list(notes)
     for index, of_note in lengths.items():
         if of_note:
             leave_out = {number for number in of_note if longest[number] != index}
-            text = shorten_results(notes[index].text, _SHRUNK, topic, leave_out)
+            text = shorten_results(notes[index].text, _SHRUNK, topic, leave_out, whole)
             shorter[index] = notes[index].model_copy(update={"content": text})
     return shorter
 

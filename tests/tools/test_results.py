@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from langchain_core.messages import ToolMessage
 
 from deep_research.core.records.sources import Source
 from deep_research.tools.results import (
@@ -17,6 +18,7 @@ from deep_research.tools.results import (
     read_on,
     read_results,
     shorten_results,
+    shrunk,
     window,
     write_results,
 )
@@ -89,6 +91,27 @@ def test_a_shortened_result_says_that_it_was_cut() -> None:
     assert "links" not in cut
     [kept] = read_results(shorten_results(written(hit(TEXT, TEXT)), 1000))
     assert (kept["text"], kept["is_whole"]) == (TEXT, True)
+
+
+LIT = "The Skerry Light was first lit on a night of 1844."
+ROW = "| Skerry Light | 1844 | 38 metres | Alan Moran |"
+PAGE = f"Its keeper told the story.\n{LIT} It had cost 900 crowns.\n{ROW}"
+
+
+def test_an_opened_page_leaves_out_sentences_that_its_search_result_has_shown_but_no_rows() -> None:
+    [found] = read_results(written(hit(f"{LIT} {ROW}")))
+    opened = write_results(Outcome((hit(PAGE, PAGE),)), {"k": 1}, [found])
+    [result] = read_results(opened)
+    assert result["text"] == f"Its keeper told the story.\n […] It had cost 900 crowns.\n{ROW}"
+
+
+def test_older_results_of_a_page_become_one_with_all_that_they_show() -> None:
+    found, opened = written(hit(LIT)), written(hit("It had cost 900 crowns.", PAGE))
+    notes = [ToolMessage(text, tool_call_id=text[:20]) for text in (found, opened, found)]
+    results = [read_results(note.text) for note in shrunk(notes, 2, "When was it lit?")]
+    [whole] = results[0] + results[1]
+    assert LIT in whole["text"] and "900 crowns" in whole["text"]
+    assert results[2] == read_results(found)
 
 
 WORDS = "The lamp was seen from twenty miles away. " * 2000
