@@ -113,7 +113,8 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         return {**turn.costs(stop_reason=""), **sent_out}
     if (state.draft or _has_enough(state)) and not steering:
         progress = progress.model_copy(update={"decision": "report"})
-        return {**turn.costs(), "progress": progress, "tasks": []}
+        memory = {} if state.draft else _gaps_of_run(turn)
+        return {**turn.costs(), "progress": progress, "tasks": [], "memory": memory}
     await turn.note_user()
     events = CallEvents(turn.emitter, turn.placement)
     async with turn.paid(events):
@@ -143,6 +144,16 @@ def _has_enough(state: ResearchState) -> bool:
     whole."""
     has_results = all(finding.ended == "done" for finding in state.own_findings)
     return state.progress.writes_next and has_results
+
+
+def _gaps_of_run(turn: Turn, missing: Sequence[str] | None = None) -> dict[str, Observation]:
+    """Return the observations that leave open, for the whole run, what is `missing` or, if that is
+    not known, what its researchers have declared; by key."""
+    own = ResearchMemory(turn.state.own_observations)
+    if missing is None:
+        missing = [gap.text for gap in own.open_gaps()]
+    changed = own.leaving_open(missing, turn.state.run, turn.state.progress.cycle)
+    return {gap.key: gap for gap in changed}
 
 
 def _gaps_left(turn: Turn) -> dict[str, Observation]:
@@ -299,11 +310,7 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> tuple[St
         analyses = (*progress.analyses, *order.tasks)
         update["progress"] = progress.model_copy(update={"analyses": analyses})
     if order.decision == "report" and order.missing is not None:
-        memory = dict[str, Observation]()
-        own = ResearchMemory(state.own_observations)
-        for gap in own.leaving_open(order.missing, state.run, state.progress.cycle):
-            memory[gap.key] = gap
-        update["memory"] = memory
+        update["memory"] = _gaps_of_run(turn, order.missing)
     return update, order.uses_plan
 
 
