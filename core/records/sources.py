@@ -7,6 +7,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Literal, NamedTuple, Self
 from urllib.parse import quote as percent_encoded
 from urllib.parse import unquote
@@ -56,6 +57,17 @@ _HOSTS: dict[Origin, str] = {
     "company": "ir.* investor.* investors.*",
 }
 """Patterns of hosts, as `is_at` reads them, by the kind of their publishers."""
+
+
+@lru_cache(maxsize=1_000)
+def _kind_of(host: str) -> Origin | None:
+    """Return the kind of the publisher behind a host; None if the host does not tell."""
+    for kind, hosts in _HOSTS.items():
+        if any(is_at(host, pattern) for pattern in hosts.split()):
+            return kind
+    return None
+
+
 DisputeSubject = Literal["fact", "advice"]
 """What two sources disagree on: what is the case, or what to do."""
 UNRESOLVED = "open"
@@ -211,11 +223,7 @@ class Source(Record):
         from the page itself."""
         if self.address.startswith(DOCUMENT_SCHEME):
             return "own"
-        host = web_host(self.location or self.key)
-        for kind, hosts in _HOSTS.items():
-            if any(is_at(host, pattern) for pattern in hosts.split()):
-                return kind
-        return self.origin
+        return _kind_of(web_host(self.location or self.key)) or self.origin
 
     @property
     def organisation(self) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..text.language import language_of_text
 from ..text.numbers import UNIFORM_SIGNS, measures_in, plain_figures
 from ..text.sentences import sentence_spans
-from ..text.words import sought_words, stems
+from ..text.words import STOP_WORDS, sought_words, stem, tokens
 
 _LONGEST_WINDOW = 400
 """Length, in characters, to which longer paragraphs are cut; a window ends with the first sentence
@@ -81,10 +81,11 @@ class Windows:
         first; each at least `least` as similar as the first one, a share of 0 to 1."""
         total = len(self.windows)
         weights = defaultdict[int, list[float]](list)
-        for key in words_and_figures(claim):
-            places = self._places.get(key, ())
+        for key in words_and_figures(claim) & self._places.keys():
+            places = self._places[key]
+            weight = rarity_weight(key, total, len(places))
             for number in places:
-                weights[number].append(rarity_weight(key, total, len(places)))
+                weights[number].append(weight)
         scores = dict[int, float]()
         for number in sorted(weights):
             # An exact sum, since the iteration order of a set differs between processes.
@@ -200,7 +201,8 @@ def rarity_weight(key: str, total: int, count: int) -> float:
 
 def words_and_figures(text: str) -> frozenset[str]:
     """Return the stems of a text's words (see `stems`), and its numbers (see `plain_figures`)."""
-    return frozenset(stems(text)) | plain_figures(text)
+    words = set(tokens(text)).difference(STOP_WORDS)
+    return plain_figures(text).union(map(stem, words))
 
 
 def comparable(text: str) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, zip_longest
 from typing import NamedTuple, TypeVar
-from zlib import crc32
 
 from .words import (
     NEGATIONS,
@@ -188,13 +187,10 @@ def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
 
 
 def _shingles_of(text: str) -> frozenset[int]:
-    """Return the shingles of a text (see `_SHINGLE`), as checksums to save memory."""
+    """Return the shingles of a text (see `_SHINGLE`), as hashes to save memory."""
     words = tokens(text[:COMPARED_CHARACTERS])
-    checksums = set[int]()
-    for start in range(len(words) - _SHINGLE + 1):
-        shingle = " ".join(words[start : start + _SHINGLE])
-        checksums.add(crc32(shingle.encode("utf-8", "surrogatepass")))
-    return frozenset(checksums)
+    neighbours = [words[start:] for start in range(_SHINGLE)]
+    return frozenset(map(hash, zip(*neighbours, strict=False)))
 
 
 def _overlap(first: frozenset[int], second: frozenset[int]) -> float:
