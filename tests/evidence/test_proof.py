@@ -216,6 +216,19 @@ def test_a_cell_below_a_percent_sign_may_follow_as_a_share() -> None:
     assert "50" not in message(prove(units["head"], Grounds(ROW), SOURCES))
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"), [("−7,000", "words"), ("−6,000", "figure"), ("7,000", None)]
+)
+def test_whether_a_table_counts_an_amount_as_negative_is_for_the_model_to_say(
+    value: str, kind: str | None
+) -> None:
+    table = f"| Florins | Buy | Keep |\n|---|---|---|\n| Grant [1] | {value} | 0 |"
+    cell = report_units(table, {1: "a"})[-2]
+    known = {"a": Known([SourceText("a", "The grant is 7,000 florins.")], "")}
+    doubt = prove(cell, Grounds("The grant is 7,000 florins."), known).doubt
+    assert (doubt and doubt.kind) == kind
+
+
 LAMPS = """# Lamps and their makers
 
 The LX-40 takes 29 watts, and 40 lamps were ordered. The COVID-19 rules cost 3 weeks. The Velox E-350 has a 14-inch wheel.

@@ -343,8 +343,9 @@ class _LookedUp(NamedTuple):
     missing: Sequence[Number]
     """The figures that nothing proves."""
     in_words: Sequence[Number]
-    """The zeros, and the numbers and fractions in words, that nothing proves: whether nothing is
-    there, and what such a number counts, is a matter of language."""
+    """The zeros, the numbers and fractions in words, and the signs, that nothing proves: whether
+    nothing is there, what such a number counts, and what a table counts as negative, is a matter
+    of language."""
     is_calculated: bool
     """Whether some follow from calculations."""
     has_quantity: bool
@@ -380,7 +381,7 @@ def _look_up(
             is_result = is_result or results.leads_to(number._replace(measure="%"))
         if is_result or (number.is_word and results.divides_into(number)):
             is_calculated = True
-        elif number.is_word or not number.value:
+        elif number.is_word or not number.value or _has_unsigned(unit, number, given):
             in_words.append(number)
         else:
             missing.append(number)
@@ -401,8 +402,18 @@ def _is_prose(unit: ReportUnit) -> bool:
     return unit.kind not in ("head", "label", "cell")
 
 
+def _has_unsigned(unit: ReportUnit, number: Number, given: _Evidence) -> bool:
+    """Whether a cell has a number of its evidence with a minus before it, as a table of costs has
+    for a credit."""
+    if unit.kind != "cell" or number.sign >= 0:
+        return False
+    return given.has(number._replace(sign=0), f"{unit.text} {unit.around}")
+
+
 def _not_in_words(number: Number) -> str:
     written = number.name if number.is_name else f"{round(number.figure, 2):g}"
+    if number.sign < 0:
+        written = f"-{written}"
     return f"{written} is not in those words"
 
 
