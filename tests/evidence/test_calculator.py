@@ -371,8 +371,16 @@ def test_an_equation_is_changed_like_any_line_and_what_cannot_be_made_anew_is_na
     assert share.startswith("[calc 2] Its inverse: x * 450 € = 90 €; x = 20 %;")
     # The earlier result may also stand in an equation.
     assert used.calculate(["[calc 1] = 4 * x"]) == ["[calc 3] [calc 1] = 4 * x; x = 2.5"]
-    many = used.calculate([f"{number} + 1" for number in range(100, 122)])
-    assert "only 20 lines" in many[-1] and "= 120" in many[19]
+    many = used.calculate([f"{number} + 1" for number in range(100, 142)])
+    assert "only 40 lines" in many[-1] and "= 140" in many[39]
+
+
+def test_later_lines_name_earlier_ones_by_their_place_although_one_was_refused() -> None:
+    lines = ["2 + 3", "5 / 0", "7 * 2", "[calc 1] + [calc 3]", "[calc 2] + 1"]
+    first, refused, third, total, on_refused = Calculator({}, "").calculate(lines)
+    assert first.startswith("[calc 1]") and third.startswith("[calc 3]")
+    assert total.startswith("[calc 4]") and "= 19" in total
+    assert "not calculated" in refused and "there is no [calc 2]" in on_refused
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ from ._calculations import follows, is_constant, may_have_unit
 from .proof import Known
 from .source_text import SourceText
 
-_MOST_LINES = 20
+_MOST_LINES = 40
 """Maximum number of lines that are calculated for one call."""
 _SMALLEST_SHARE_OF_SCALE = 1000
 """A result below this part of a million is taken for one in millions, if that is its unit."""
@@ -112,13 +112,18 @@ class Calculator:
         or on why there is none.
         """
         answers = list[str]()
-        for number, line in enumerate(lines, 1):
+        next_number = max(self._known, default=0) + 1
+        for place, line in enumerate(lines, 1):
             plain = " ".join(LINE_MARK.sub("", line).split())
             before = self._changed_by(plain)
+            number = before.number if before else next_number
+            if not before:
+                # Also for a line that is refused, since later ones name earlier ones by their place.
+                next_number += 1
             try:
-                if number > _MOST_LINES:
+                if place > _MOST_LINES:
                     raise FormulaFault(f"only {_MOST_LINES} lines are calculated at once")
-                answers += self._answers(plain, before)
+                answers += self._answers(plain, before, number)
             except FormulaFault as fault:
                 answers.append(f"{plain}: not calculated, since {fault}")
                 if before:
@@ -160,8 +165,9 @@ class Calculator:
             return None
         return self._known.get(int(begins_with["number"]))
 
-    def _answers(self, line: str, before: Calculation | None) -> list[str]:
-        """Calculate a line, which may change an earlier calculation (`before`)."""
+    def _answers(self, line: str, before: Calculation | None, number: int) -> list[str]:
+        """Calculate a line under this number, which may change an earlier calculation
+        (`before`)."""
         if before:
             line = _BEGINS_WITH.sub("", line, count=1)
         wanted = _Wanted.read(line)
@@ -180,7 +186,7 @@ class Calculator:
         found = [self._input(part, name, units) for part in formula.parts]
         inputs = tuple(given for given, _ in found)
         new = Calculation(
-            number=max(self._known, default=0) + 1,
+            number=number,
             name=name or formula.text,
             formula=formula.text,
             inputs=inputs,
@@ -189,9 +195,7 @@ class Calculator:
             unit=wanted.unit,
         )
         if before:
-            new = new.model_copy(
-                update={"number": before.number, "unit": wanted.unit or before.unit}
-            )
+            new = new.model_copy(update={"unit": wanted.unit or before.unit})
             if before.number in {other.number for other in with_basis(new.rests_on, self._known)}:
                 raise FormulaFault(f"it rests on [calc {before.number}] itself")
         new = _calculated(new, formula, self._known)
