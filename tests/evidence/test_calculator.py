@@ -375,6 +375,16 @@ def test_an_equation_is_changed_like_any_line_and_what_cannot_be_made_anew_is_na
     assert "only 40 lines" in many[-1] and "= 140" in many[39]
 
 
+def test_a_bare_number_without_source_is_found_in_no_amount_of_another_kind() -> None:
+    texts = {1: "The cap is 165 florins a month.", 2: "The fee is 45 per cent of the rates."}
+    used = calculator(texts=texts)
+    used.calculate(["Cap: 45 * 165 florins [1]"])
+    [months, cap] = used.changed["calc 1"].inputs
+    assert (months.origin, cap.origin) == ("supposed", "source")
+    used.calculate(["Share: 45 [2] * 8 = florins"])
+    assert used.changed["calc 2"].inputs[0].source == "source-2"
+
+
 def test_later_lines_name_earlier_ones_by_their_place_although_one_was_refused() -> None:
     lines = ["2 + 3", "5 / 0", "7 * 2", "[calc 1] + [calc 3]", "[calc 2] + 1"]
     first, refused, third, total, on_refused = Calculator({}, "").calculate(lines)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ...records.research import (
     Calculation,
@@ -73,6 +73,10 @@ _NEAR = 1e-9
 """Relative tolerance for rounding errors."""
 
 
+_Way = Literal["in its unit", "without unit", "in any unit"]
+"""How a source has to state a number."""
+
+
 class Calculator:
     """Calculates lines with the numbers of sources, of the request, and of other calculations."""
 
@@ -118,7 +122,7 @@ class Calculator:
             before = self._changed_by(plain)
             number = before.number if before else next_number
             if not before:
-                # Also for a line that is refused, since later ones name earlier ones by their place.
+                # Also for a refused line, since later ones name earlier ones by their place.
                 next_number += 1
             try:
                 if place > _MOST_LINES:
@@ -330,18 +334,21 @@ class Calculator:
         self, sources: Iterable[int], part: Operand, name: str, *, needs_unit: bool = False
     ) -> CalculationInput | None:
         """Return a number as an input from the first of some sources that states it: in its unit,
-        else, unless it `needs_unit`, without one."""
+        else, unless it `needs_unit`, without one.
+
+        One without a unit may have any in the source that it names.
+        """
+        ways = list[_Way]()
         if part.number.measure:
+            ways.append("in its unit")
+        if not needs_unit:
+            is_bare = not part.number.measure and part.source in self._sources
+            ways.append("in any unit" if is_bare else "without unit")
+        for way in ways:
             for source in sources:
-                stated = self._stated_by(source, part, name, in_unit=True)
+                stated = self._stated_by(source, part, name, way)
                 if stated:
                     return stated
-        if needs_unit:
-            return None
-        for source in sources:
-            stated = self._stated_by(source, part, name, in_unit=False)
-            if stated:
-                return stated
         return None
 
     def _first_converted(
@@ -357,10 +364,10 @@ class Calculator:
         return None
 
     def _stated_by(
-        self, source: int, part: Operand, name: str, *, in_unit: bool
+        self, source: int, part: Operand, name: str, way: _Way
     ) -> CalculationInput | None:
         """Return a number as an input from a source, with the words that state it; None if the
-        source does not. With `in_unit` it has to be stated in its unit, else in no other one."""
+        source does not state it in this `way`."""
         key, known = self._sources[source]
         number = part.number
         for text in known.texts:
@@ -368,7 +375,7 @@ class Calculator:
                 text,
                 name,
                 lambda raw: _has_digits(number, raw),
-                lambda words: _is_stated(number, words, in_unit=in_unit),
+                lambda words: _is_stated(number, words, way),
             )
             if words:
                 values = _values_in(words)
@@ -770,14 +777,15 @@ def _is_among(number: Number, values: Collection[float]) -> bool:
     return any(_is_one_of(reading, values) for reading in (*number.readings, number.figure))
 
 
-def _is_stated(number: Number, text: str, *, in_unit: bool) -> bool:
-    """Whether a text has a number, in its unit (`in_unit`) or in no other one."""
+def _is_stated(number: Number, text: str, way: _Way) -> bool:
+    """Whether a text has a number in this way."""
     for stated in numbers_in(text):
         if not _is_among(number, [*stated.readings, stated.figure]):
             continue
-        if in_unit and stated.measure and stated.general_measure == number.general_measure:
+        if way == "in any unit" or (way == "without unit" and not stated.measure):
             return True
-        if not in_unit and (not stated.measure or not number.measure):
+        has_unit = stated.measure and stated.general_measure == number.general_measure
+        if way == "in its unit" and has_unit:
             return True
     return False
 
