@@ -201,10 +201,6 @@ async def test_a_text_that_was_no_finding_is_not_kept_and_what_is_calculated_com
     assert [finding.numbered for finding in in_order(state)] == [f"{LIT} [1]"]
 
 
-FILLER = (
-    "The gulls of the coast are many, and nobody has ever counted all of them by day or by night. "
-    * 30
-)
 NAMES = ("Skerry", "Anlow", "Tralee", "Moran", "Ostvik", "Holm")
 
 
@@ -384,7 +380,9 @@ async def test_a_citation_of_a_finding_is_corrected_to_the_only_source_that_stat
 async def test_older_results_shrink_to_what_bears_on_the_task_and_the_prefix_stays(
     tmp_path: Path,
 ) -> None:
-    page = f"# {{0}}\n\n{FILLER}\n\nThe light of {{0}} was lit in 1844.\n\n{FILLER}"
+    days = [f"On day {day} the weather was fine, and the sea was calm. " for day in range(120)]
+    filler, more = "".join(days[:60]), "".join(days[60:])
+    page = f"# {{0}}\n\n{filler}\n\nThe light of {{0}} was lit in 1844.\n\n{more}"
     docs = (
         written(tmp_path / "pages", {f"{name.lower()}_md": page.format(name) for name in NAMES}),
     )
