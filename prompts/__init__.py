@@ -25,7 +25,7 @@ _LOOKALIKE = re.compile(
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|THINK)\])",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"\bdata-[0-9a-f]{8}\b")
+_NAME = re.compile(r"data-[0-9a-f]{8}\b")
 _HARMLESS = {**dict.fromkeys([*_ANGLES, "["], "("), **dict.fromkeys(_BARS, "¦")}
 
 
