@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -47,6 +48,8 @@ _EXTENTS = {
 }
 _TITLE = 100
 """Maximum characters of a source's title."""
+_TEXTS_AT_ONCE = 50
+"""Number of texts that are read from the store at once."""
 
 
 class SourcePassage(NamedTuple):
@@ -310,16 +313,21 @@ async def source_texts(
     """Return the stored texts of sources by key: the text that was read, and excerpts from search
     results.
     """
-    texts: dict[str, list[SourceText]] = {}
-    for key in dict.fromkeys(keys):
-        if not key:
-            continue
+    hashes = dict[str, list[str]]()
+    for key in filter(None, keys):
         source = sources[key]
+        own = dict.fromkeys((source.content_hash, *source.excerpts))
+        hashes[key] = list(filter(None, own))
+    wanted = list(dict.fromkeys(chain.from_iterable(hashes.values())))
+    stored = dict[str, str | None]()
+    for start in range(0, len(wanted), _TEXTS_AT_ONCE):
+        some = wanted[start : start + _TEXTS_AT_ONCE]
+        stored.update(zip(some, await pages.texts(some), strict=True))
+    texts = dict[str, list[SourceText]]()
+    for key, own_hashes in hashes.items():
         texts[key] = []
-        for content_hash in dict.fromkeys((source.content_hash, *source.excerpts)):
-            if not content_hash:
-                continue
-            text = await pages.text(content_hash)
+        for content_hash in own_hashes:
+            text = stored[content_hash]
             if text:
                 texts[key].append(SourceText(content_hash, text))
     return texts
