@@ -385,6 +385,14 @@ def test_a_bare_number_without_source_is_found_in_no_amount_of_another_kind() ->
     assert used.changed["calc 2"].inputs[0].source == "source-2"
 
 
+def test_a_rate_per_hundred_needs_numbers_with_their_units() -> None:
+    used = calculator(texts={1: "It draws 33.6 kWh/100 km. The charger passes on 0.9 of it."})
+    [bare] = used.calculate(["Mains: 33.6 [1] / 0.9 [1] = kWh/100 km"])
+    [full] = used.calculate(["Mains: 33.6 kWh/100 km [1] / 0.9 [1] = kWh/100 km"])
+    assert "not calculated, since kWh/100 km needs numbers with their units" in bare
+    assert full.endswith("= 37.33 kWh/100 km")
+
+
 def test_later_lines_name_earlier_ones_by_their_place_although_one_was_refused() -> None:
     lines = ["2 + 3", "5 / 0", "7 * 2", "[calc 1] + [calc 3]", "[calc 2] + 1"]
     first, refused, third, total, on_refused = Calculator({}, "").calculate(lines)

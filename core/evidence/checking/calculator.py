@@ -692,6 +692,9 @@ def _calculated(
         quantity = quantity._replace(value=quantity.value / 100)
     shown = quantity.value
     basis = [known[number] for number in calculation.rests_on]
+    if scale_of(unit) < 1 and not basis and not any(part.unit for part in formula.operands):
+        # They may be numbers of that rate already, or amounts that are to be divided.
+        raise FormulaFault(f"{unit} needs numbers with their units, such as `8 {unit} [1]`")
     if not _are_in_scale(basis, formula, quantity, unit):
         shown /= scale_of(unit)
     if is_percent(unit):
