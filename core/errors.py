@@ -94,6 +94,10 @@ class QuestionRefused(UserMistake):
     """The question is empty, invisible or too long."""
 
 
+class NoResearch(UserMistake):
+    """No research is at work that could read a message, or be finished."""
+
+
 class ReportNotEditable(UserMistake):
     """The thread has no finished report, or its writer's model cannot edit one."""
 

@@ -48,6 +48,7 @@ from ..core.records.plan import (
 from ..core.records.research import Calculation, Finding
 from ..core.records.sources import Source, short_hash
 from ..core.settings.context import Context
+from ..core.store.pages import Sent
 from ..core.writing.basis import source_texts
 from ..core.writing.calculating import CALCULATION_LINES
 from ..core.writing.forms import Filler, Form
@@ -238,17 +239,19 @@ class StepWork:
         """The step's outcome with its iterations, not yet evaluated."""
         return _outcome_of(self.state)
 
-    async def ask_for_queries(self) -> RecordRound | None:
+    async def ask_for_queries(self, heard: Sequence[AnyMessage]) -> RecordRound | None:
         """Have the model fill in `RecordRound` when all results have been studied, or before the
         first search: it gives only the next queries. None if that fails.
+
+        `heard`: new messages of the user.
         """
         state = replace(self.state, has_results=False)
-        return await StepWork(state, self._turn, self._filler).ask_round()
+        return await StepWork(state, self._turn, self._filler).ask_round(heard)
 
-    async def ask_round(self) -> RecordRound | None:
+    async def ask_round(self, heard: Sequence[AnyMessage] = ()) -> RecordRound | None:
         """Have the model fill in `RecordRound` on the step's latest results; None if that fails.
 
-        Without results, the model fills in only the queries.
+        Without results, the model fills in only the queries. `heard`: new messages of the user.
         """
         state = self.state
         task = state.task
@@ -257,7 +260,7 @@ class StepWork:
         context = turn.context
         limits = context.limits
         notes = await turn.pages.fill_in(state.notes)
-        said = documents_first(_opening(task), notes)
+        said = [*documents_first(_opening(task), notes), *heard]
         listed = list[LearnedFact]()
         results = list[Result]()
         if state.has_results:
@@ -453,6 +456,11 @@ class StepTurn(BranchTurn[SilentEvents]):
         )
         self.work = StepWork(state, self, self.filler)
         """The step, and what models know and fill in on it."""
+
+    def hear(self, sent: Sent) -> list[AnyMessage]:
+        """Return what the user has sent since the model of the step was last asked, as it reads
+        it; these messages belong into the update of the node."""
+        return self._heard(sent, self.work.state.notes)
 
     async def in_time(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
         """Await the work within the step's remaining time.
