@@ -100,7 +100,7 @@ async def test_a_message_is_read_by_researchers_at_work_and_no_call_is_lost(wire
             assert request.prompt.count(WORDS) == has_results(request), task_of(request)
         first, second = wire.requests("orchestrator")
         assert (first.prompt.count(WORDS), second.prompt.count(WORDS)) == (0, 1)
-        assert [message.text for message in state.messages].count(WORDS) == 1
+        assert [message.content for message in state.messages].count(WORDS) == 1
         branches = {("researcher", tab): 1 for tab in range(len(FACTS))}
         assert readers(wire.packets) == {**branches, ("orchestrator", 0): 1}
         assert readers([p.model_dump() for p in await wire.replayed()]) == readers(wire.packets)
@@ -182,7 +182,7 @@ async def test_a_message_is_read_by_steps_at_work_and_no_call_is_lost(
     assert (sorted(adapting.elements()), usual - run.counts) == ([("update_plan", QUESTION)], {})
     shown = [run.shown(LIGHT), run.shown(HARBOUR)]
     assert [[0, *(1 for _ in counts[1:])] for counts in usual_shown] == shown
-    assert [message.text for message in state.messages].count(WORDS) == 1
+    assert [message.content for message in state.messages].count(WORDS) == 1
     found = readers([packet.model_dump() for packet in run.packets])
     assert found[("planner", 0)] == 1
     assert {tab for role, tab in found if role == "researcher"} == {0, 1}

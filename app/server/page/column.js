@@ -14,7 +14,7 @@ const BAR = 56, STEERING = 15_000;
 const SOON = 500, LATER = 10_000;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
-  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], open_gaps: [], open_points: [], checked: "", depth: "standard", changed: "", versions: [] };
+  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], open_gaps: [], open_points: [], checked: "", sent: [], is_finishing: false, depth: "standard", changed: "", versions: [] };
 
 // The server's offer once it has arrived, and the current thread; null on other views.
 export const page = { offer: null, thread: null };

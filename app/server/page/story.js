@@ -4,7 +4,7 @@ const SHORT = 6;
 
 export const begin = () => ({
   plan: "", isPlanning: false, thoughts: [], branches: [], byKey: new Map(), looking: [], activity: "", draft: "", drafts: 0,
-  isWriting: false, isChecking: false, documents: new Map(), changed: [],
+  isWriting: false, isChecking: false, documents: new Map(), changed: [], heard: [],
 });
 
 // The name of an address for a reader: that of the file, or the host of the page.
@@ -84,6 +84,7 @@ export function add(story, packet) {
     story.byKey.set(key, branchOf(key, turn, ...begins, packet.at));
     return Object.assign(story, { branches: [...story.byKey.values()], activity: "" });
   }
+  if (packet.type === "message_read") return story.heard.push({ id: packet.message_id, reader: packet.reader, key });
   const branch = story.byKey.get(key);
   if (branch) return addTo(branch, story, packet);
   switch (packet.type) {

@@ -3,6 +3,7 @@
 import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
 import { markdown } from "./markdown.js";
+import { finishButton, messageList } from "./messages.js";
 import { isEdit, revertWords, versionList } from "./versions.js";
 
 const LONG_QUESTION = 130, LONG_LINE = 300;
@@ -31,7 +32,7 @@ export function slicesOf(messages) {
 function partsOf(slice, edited) {
   const parts = { question: "", attached: [], before: [], during: [], isEdited: false };
   let last = "";
-  for (const { role, kind, text, attached } of slice) {
+  for (const { role, kind, text, attached, id } of slice) {
     parts.attached.push(...(attached ?? []));
     if (role !== "user") {
       if (kind === "clarification") parts.before.push({ role, text });
@@ -40,13 +41,13 @@ function partsOf(slice, edited) {
       const isPlan = text.trim() === edited.trim() || (text.match(/^\s*\d+[.)]/gm) ?? []).length > 1;
       parts.isEdited ||= isPlan;
       if (text !== "approve" && !isPlan) parts.before.push({ role, text });
-    } else (last === "clarification" ? parts.before : parts.during).push({ role, text });
+    } else (last === "clarification" ? parts.before : parts.during).push({ role, text, id });
     last = role === "user" ? "user" : kind;
   }
   return parts;
 }
 
-const bubble = ({ role, text }, more) => h("li", { class: role, dir: "auto" }, role === "user" ? h("p", {}, folded(text, LONG_QUESTION)) : markdown(text), more);
+const bubble = ({ role, text }) => h("li", { class: role, dir: "auto" }, role === "user" ? h("p", {}, folded(text, LONG_QUESTION)) : markdown(text));
 
 // The plan as a field per step and checklist item; text between them is shown unchanged.
 const FIELD = /^[ \t]*(\d+[.)][ \t]+|[-*][ \t]+|(?=\S))(.*(?:\n(?![ \t]*(?:\d+[.)]|[-*]|#|$)).+)*)/gm;
@@ -144,7 +145,7 @@ function endPart({ run, failure, isLatest, story }) {
       run.is_unfinished && h("p", { class: "quiet" }, "Fix the problem, or ask the server's operator to fix it, then try again.", kept), h("div", { class: "foot" }, goOn("Try again")));
   }
   if (run.status === "stopped" && isLatest) {
-    return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept), h("div", { class: "foot" }, goOn("Continue")));
+    return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept), h("div", { class: "foot" }, goOn("Continue"), run.is_unfinished && finishButton({ run, story })));
   }
   return run.status === "ended" && h("p", { class: "quiet", "data-part": "end" }, "You closed this question without a report.");
 }
@@ -183,16 +184,13 @@ export function exchangeView(exchange, offer) {
   exchange.question = question || revertWords(run) || run.question;
   const asked = run.status === "waiting" && !("plan" in run.waiting) ? run.waiting.question : "";
   const isSaid = before.some((part) => part.text === asked);
-  const pending = exchange.sent.filter((words) => !during.some((part) => part.text === words));
-  const isHeard = stage === "research" || stage === "plan";
   return h("section", { class: "exchange", "data-key": `exchange-${exchange.index}`, "data-index": exchange.index, "data-stage": stage },
     h("h1", { class: "question", id: `question-${exchange.index}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached),
     (before.length > 0 || asked) && h("ol", { class: "talk", "data-part": asked ? "answer" : null }, before.map((part) => bubble(part)), asked && !isSaid && bubble({ role: "assistant", text: asked }),
       run.waiting.refused && asked && h("li", { class: "notice bad", role: "alert" }, run.waiting.refused)),
     planPart(exchange, isEdited, stage),
     researchPart(exchange, stage),
-    during.length + pending.length > 0 && h("ol", { class: "talk", "data-key": "during" }, [...during, ...pending.map((text) => ({ role: "user", text }))].map((part) =>
-      bubble(part, h("p", { class: "quiet" }, isHeard && run.status === "running" ? "Sent. The researchers will read it at their next turn." : "Passed to the researchers")))),
+    messageList(exchange, during),
     stage === "report" && !(run.has_report && run.status !== "running")
       && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" }, titleOf(exchange), h("p", { class: "byline quiet" }, byline(exchange)),
         h("article", { class: "report", "data-keep": true, "data-key": "draft", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })),
@@ -210,9 +208,10 @@ const WAYS = {
 export function strip({ run, story, passing }, seconds, costs) {
   const done = story.branches.filter((branch) => branch.state === "done").length;
   const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Evaluating what was found" : "Researching", plan: story.isPlanning ? "Planning" : "Getting ready" };
+  const finishing = run.is_finishing && !story.isWriting && "Finishing with what was found";
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
-  return [dot("running"), h("span", { class: "doing" }, passing || story.activity || stage[stageOf({ run, story })] || "Running"),
-    h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock" }, duration(seconds)), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
+  return [dot("running"), h("span", { class: "doing" }, finishing || passing || story.activity || stage[stageOf({ run, story })] || "Running"),
+    h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock" }, duration(seconds)), run.status === "running" && finishButton({ run, story }), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
 export function dockView(exchange, offer) {
