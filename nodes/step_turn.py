@@ -6,7 +6,6 @@ The docstrings of the forms and the strings below their fields are part of the p
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
@@ -60,7 +59,7 @@ from ..tools.tool import as_lines
 from ._disputes import StatedDisputes, read_disputes
 from ._facts import facts_of_step
 from ._knowledge import as_elements, as_gaps, as_learned, as_sources
-from .turn import AnyTurn, BranchTurn, documents_first
+from .turn import AnyTurn, BranchTurn, documents_first, log_early_end
 
 Value = TypeVar("Value")
 _INSIGHT_CONFIDENCE = 0.8
@@ -552,9 +551,7 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
         ended = "failed"
         reason = reason or failures[-1]
     if ended != "done":
-        logging.getLogger(__name__).warning(
-            "Step %s of the plan ends early: %s", state.task.step.id, ended
-        )
+        log_early_end(f"Step {state.task.step.id} of the plan", reason or ended)
     return Finding(
         **state.task.assignment,
         text="\n".join(lines) or _NOTHING,

@@ -311,9 +311,7 @@ class Turn(NodeTurn[CallEvents]):
         """
         stop = changes.get("stop_reason") or self.state.run.stop_reason
         if stop != self.state.run.stop_reason:
-            logging.getLogger(__name__).warning(
-                "The research of %s ends early: %s", self.state.run.id, stop
-            )
+            log_early_end(f"The research of {self.state.run.id}", stop)
         run = self.state.run.model_copy(update={"active_seconds": self._watch.seconds, **changes})
         return StateUpdate(run=run, spending=self.spending)
 
@@ -347,6 +345,12 @@ class Turn(NodeTurn[CallEvents]):
         return self.state.progress.model_copy(
             update={"turn": self.events.placement.turn_index + 1, **changes}
         )
+
+
+def log_early_end(work: str, reason: str) -> None:
+    """Log that a run, a researcher or a step ends early: a warning, unless the user wanted it."""
+    level = logging.INFO if reason == FINISHING else logging.WARNING
+    logging.getLogger(__name__).log(level, "%s ends early: %s", work, reason)
 
 
 async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -28,7 +27,7 @@ from ...prompts import render_prompt
 from ...state import BranchUpdate, ResearcherState
 from ...tools.offer import DOCUMENTS_CALL, ToolOffer
 from ...tools.results import known_in, shrunk
-from ..turn import FINISHING, NodeRuntime, ResearcherTurn
+from ..turn import FINISHING, NodeRuntime, ResearcherTurn, log_early_end
 from ._next_action import CUT_OFF, choose_action, finding_beside
 
 _MOST_SHRINKS = 2
@@ -66,7 +65,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     if sent.is_finishing:
         reason = reason or FINISHING
     if reason:
-        logging.getLogger(__name__).warning("The researcher of %s ends early: %s", task.id, reason)
+        log_early_end(f"The researcher of {task.id}", reason)
         has_failed = bool(state.reason and not state.numbered)
         ended: Ending = "failed" if has_failed else "partial"
         return {"ended": ended, "reason": reason, "request": None}
