@@ -577,7 +577,8 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
         held, packets = await tail.read_new()
         text = json.dumps(data)
         if text != last:
-            yield _event("run", data)
+            worked = tail.worked(is_at_work=bool(stored.runner))
+            yield _event("run", {**data, "worked": worked})
             last = text
         if packets:
             yield _event("packets", {"question_id": question_id, "held": held, "packets": packets})

@@ -417,6 +417,27 @@ def test_research_is_finished_with_what_it_has(
         assert "the report was asked for before the research was complete" in report
 
 
+def test_the_clock_never_runs_backwards(reader: Reader, desk: WireDesk) -> None:
+    with reader.page() as page:
+        page.clock.install()
+        desk.holds.points.add(HELD)
+        ask(page)
+        page.locator(".task.done").first.wait_for()
+        page.clock.fast_forward(90_000)
+        clock = page.locator(".clock", has_text=re.compile("^1 min"))
+        clock.wait_for()
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("This run was stopped. The results so far are saved.").wait_for()
+        page.clock.fast_forward(600_000)
+        desk.holds.points.add(HELD)
+        page.locator("[data-part=end]").get_by_role("button", name="Continue").click()
+        clock.wait_for()
+        desk.holds.release()
+        page.locator(".report article").wait_for()
+        # The server measures the time of work itself.
+        assert " of work in " not in page.locator(".byline").inner_text()
+
+
 @pytest.mark.fault(56)
 def test_a_page_goes_on_with_the_next_server(
     reader: Reader, desk: WireDesk, server: Server

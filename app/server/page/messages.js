@@ -19,8 +19,9 @@ function readersOf({ byKey, heard }, id) {
 function fate({ run, story }, { id, text }) {
   const { branches, words } = readersOf(story, id), isOpen = ["running", "stopped"].includes(run.status);
   const left = story.branches.filter((branch) => branch.state === "at work" && !branches.includes(branch)).length;
-  if (words) return [`Read by ${words}.`, isOpen && left > 0 && ` ${count(left, "researcher")} at work ${left === 1 ? "reads" : "read"} it before the next call.`];
+  if (words) return [`Read by ${words}.`, run.status === "running" && left > 0 && ` ${count(left, "researcher")} at work ${left === 1 ? "reads" : "read"} it before the next call.`];
   if (!run.sent.some((sent) => sent.id === id)) return "The run goes on with this.";
+  if (run.status === "stopped") return "Sent. The researchers read it when the run goes on.";
   if (isOpen) return `Sent. ${story.branches.length ? "Each researcher at work reads" : "The researchers read"} it before the next call.`;
   return ["Nobody has read this: the report was already being written. ", button("suggest", "Ask it now", { class: "link", value: text })];
 }

@@ -108,11 +108,11 @@ function taskCard(branch, isAtWork) {
       state === "done" && branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
 }
 
-function researchLine({ run, story }) {
+function researchLine({ story }) {
   const files = new Set(story.branches.flatMap((branch) => [...branch.files.values()])), pages = new Set(story.branches.flatMap((branch) => [...branch.pages.keys()]));
-  const topics = story.branches.length;
+  const topics = story.branches.length, took = Math.max(...story.branches.map((branch) => branch.ended)) - story.branches[0]?.began;
   return [topics ? `Researched ${count(topics, "topic")}` : "First searches", files.size > 0 && count(files.size, "file"),
-    pages.size > 0 && count(pages.size, "page"), run.seconds >= 1 && duration(run.seconds)].filter(Boolean).join(", ");
+    pages.size > 0 && count(pages.size, "page"), took >= 1 && duration(took)].filter(Boolean).join(", ");
 }
 
 // The rounds as a timeline; all but the last are folded.
@@ -150,8 +150,16 @@ function endPart({ run, failure, isLatest, story }) {
   return run.status === "ended" && h("p", { class: "quiet", "data-part": "end" }, "You closed this question without a report.");
 }
 
-function byline({ run }) {
-  return [day(run.changed), DEPTHS[run.depth], run.sources.length ? count(run.sources.length, "source") : run.has_report && "no sources", run.seconds >= 1 && duration(run.seconds), run.spent.usd > 0 && money(run.spent.usd)]
+// The time that the run has worked; if it has paused, also the time from its beginning to its end.
+const PAUSE = 60;
+function times({ run, story }) {
+  const seconds = story.worked || run.seconds, passed = story.last - story.asked;
+  return seconds >= 1 && (passed - seconds > PAUSE ? `${duration(seconds)} of work in ${duration(passed)}` : duration(seconds));
+}
+
+function byline(exchange) {
+  const { run } = exchange;
+  return [day(run.changed), DEPTHS[run.depth], run.sources.length ? count(run.sources.length, "source") : run.has_report && "no sources", times(exchange), run.spent.usd > 0 && money(run.spent.usd)]
     .filter(Boolean).join(" · ");
 }
 
@@ -211,7 +219,7 @@ export function strip({ run, story, passing }, seconds, costs) {
   const finishing = run.is_finishing && !story.isWriting && "Finishing with what was found";
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
   return [dot("running"), h("span", { class: "doing" }, finishing || passing || story.activity || stage[stageOf({ run, story })] || "Running"),
-    h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock" }, duration(seconds)), run.status === "running" && finishButton({ run, story }), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
+    h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock", title: "Time of work; pauses do not count" }, duration(seconds)), run.status === "running" && finishButton({ run, story }), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
 export function dockView(exchange, offer) {
