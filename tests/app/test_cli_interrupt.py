@@ -36,11 +36,16 @@ def wire(tmp_path: Path) -> Iterator[WireDesk]:
         yield wire
 
 
-def wait_for_second_round(wire: WireDesk, process: subprocess.Popen[Any]) -> None:
-    """Wait until the model holds back its answer."""
-    while SECOND_ROUND in wire.holds.points:
+def wait_for(point: Point, wire: WireDesk, process: subprocess.Popen[Any]) -> None:
+    """Wait until the model holds back this answer."""
+    while point in wire.holds.points:
         assert process.poll() is None, process.communicate()
         time.sleep(PAUSE)
+
+
+def wait_for_second_round(wire: WireDesk, process: subprocess.Popen[Any]) -> None:
+    """Wait until the model holds back its answer."""
+    wait_for(SECOND_ROUND, wire, process)
 
 
 def research(desk: Desk) -> list[dict[str, Any]]:
@@ -126,9 +131,7 @@ def test_a_typed_line_steers_the_research_and_no_finding_is_lost(wire: WireDesk)
 def test_research_is_finished_from_another_terminal(wire: WireDesk) -> None:
     wire.holds.points.add(FIRST_SEARCH)
     with wire.desk.started(*ASK) as process:
-        while FIRST_SEARCH in wire.holds.points:
-            assert process.poll() is None, process.communicate()
-            time.sleep(PAUSE)
+        wait_for(FIRST_SEARCH, wire, process)
         ended = wire.desk.call("finish", "light")
         assert (ended.code, ended.err.splitlines()[-1]) == (0, COMPLETED)
         wire.holds.release()
@@ -140,3 +143,29 @@ def test_research_is_finished_from_another_terminal(wire: WireDesk) -> None:
     again = wire.desk.call("finish", "light")
     assert again.code == 2
     assert "No research is at work on the run" in again.err
+
+
+@pytest.mark.fault(45)
+def test_a_message_to_a_killed_run_is_read_once_by_its_researchers(wire: WireDesk) -> None:
+    after_search = FIRST_SEARCH._replace(results=1)
+    for point, command in (
+        (FIRST_SEARCH, ASK),
+        (after_search, ("resume", "light", "--answer", WORDS)),
+    ):
+        wire.holds.points.add(point)
+        with wire.desk.started(*command) as process:
+            wait_for(point, wire, process)
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=SECONDS)
+    ended = wire.desk.call("resume", "light")
+    assert ended.code == 0, ended.err
+    requests = wire.lab.models.requests
+    shown = [
+        request.prompt.count(WORDS) for request in requests if point_of(request).task == "keeper"
+    ]
+    # The first call was made before the kill; all others are made in view of the message.
+    assert shown == [0, *(1 for _ in shown[1:])] and len(shown) > 3
+    decisions = [
+        request.prompt.count(WORDS) for request in requests if role_of(request) == "orchestrator"
+    ]
+    assert decisions[0] == 0 and set(decisions[1:]) == {1}
