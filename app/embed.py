@@ -421,9 +421,10 @@ async def asend_message(graph: ResearchGraph, thread: str, words: str) -> str:
         state = await _research_at_work(graph, thread)
         pages = Pages(graph.page_store, thread_id(thread))
         check_question(words, Limits().question_characters)
-        message = await Inbox(pages, state.run.id).send(safe_text(words))
-        await note_user(pages, [*state.messages, message], state.run)
-        return str(message.id)
+        text = safe_text(words)
+        # First, since who reads the message may search for its words and open its addresses.
+        await note_user(pages, [*state.messages, HumanMessage(text)], state.run)
+        return await Inbox(pages, state.run.id).send(text)
 
     return await at_home(graph, thread, send())
 

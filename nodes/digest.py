@@ -74,8 +74,9 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     News are learnings or messages of the user.
     """
     turn = await begin_turn(state, runtime)
+    is_edit = turn.state.run.entry == "edit"
     # Messages to research that is over are left to the writer.
-    heard = [] if turn.sent.is_finishing else turn.hear()
+    heard = [] if is_edit or turn.sent.is_finishing else turn.hear()
     state = turn.state
     ended = list[str]()
     changed = dict[str, PlanStep]()
@@ -101,7 +102,6 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         for iteration in outcome.iterations:
             if iteration.learnings and is_confident(iteration.confidence):
                 has_news = True
-    is_edit = state.run.entry == "edit"
     # An edit has no plan; its model reads the user's messages itself.
     steering = [] if is_edit else _steering(turn)
     seen = {"seen_messages": len(state.messages)}

@@ -231,8 +231,8 @@ class Inbox:
             messages.append(HumanMessage(message["text"], id=message["id"]))
         return Sent(messages, bool(note.get("is_finishing")))
 
-    async def send(self, text: str) -> HumanMessage:
-        """Add a message, and return it; raises `QuestionRefused` if there are too many."""
+    async def send(self, text: str) -> str:
+        """Add a message, and return its id; raises `QuestionRefused` if there are too many."""
         async with self._pages.lock(self._name):
             sent = await self.read()
             if len(sent.messages) >= _MOST_SENT:
@@ -240,9 +240,10 @@ class Inbox:
                     f"This question has had {_MOST_SENT} messages during its research, the "
                     "maximum: wait for the report, and then ask on."
                 )
-            message = HumanMessage(text, id=str(uuid.uuid4()))
+            name = str(uuid.uuid4())
+            message = HumanMessage(text, id=name)
             await self._write(sent._replace(messages=[*sent.messages, message]))
-        return message
+        return name
 
     async def finish(self) -> None:
         """Have the report written from what has been found."""

@@ -23,7 +23,7 @@ function fate({ run, story }, { id, text }) {
   if (!run.sent.some((sent) => sent.id === id)) return "The run goes on with this.";
   if (run.status === "stopped") return "Sent. The researchers read it when the run goes on.";
   if (isOpen) return `Sent. ${story.branches.length ? "Each researcher at work reads" : "The researchers read"} it before the next call.`;
-  return ["Nobody has read this: the report was already being written. ", button("suggest", "Ask it now", { class: "link", value: text })];
+  return ["No model has read this. ", button("suggest", "Ask it now", { class: "link", value: text })];
 }
 
 // The messages of the conversation during research (`during`), and those that are not part of it yet.
