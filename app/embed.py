@@ -458,8 +458,8 @@ async def _research_at_work(graph: ResearchGraph, thread: str) -> ResearchState:
     is_unfinished = bool(snapshot.next or snapshot.tasks)
     if not is_unfinished or snapshot.interrupts or state.run.status != "running":
         raise NoResearch(
-            f"No research is at work on the run {thread!r}: ask with a plain message, or answer "
-            "its question."
+            f"No research is at work on the run {thread!r}: it has not begun, waits for an "
+            "answer, or has ended."
         )
     if state.draft or not _AFTER_RESEARCH.isdisjoint(snapshot.next):
         raise NoResearch(f"The research of the run {thread!r} is over, and its report is begun.")
