@@ -132,7 +132,8 @@ async def test_a_message_and_the_end_of_research_go_a_way_of_their_own(
     words = "Tides matter most."
     async with httpx.AsyncClient(base_url=f"{server.url}/research/runs") as web:
         way = f"/{talk.thread}/messages"
-        for odd in (None, [], {"text": 5}):
+        refused: tuple[Any, ...] = (None, [], {"text": 5})
+        for odd in refused:
             assert (await web.post(way, json=odd)).status_code == 422
         assert (await web.post(way, json={"text": " "})).status_code == 422
         unknown = await web.post(f"/{uuid.uuid4()}/finish")
