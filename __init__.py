@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .app.as_tool import deep_research_tool
     from .app.check_file import SourceDocument, check_report
-    from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research
+    from .app.embed import (
+        Answer,
+        ResearchGraph,
+        afinish_research,
+        aresearch,
+        asend_message,
+        build_graph,
+        finish_research,
+        research,
+        send_message,
+    )
     from .app.stream import apackets, areplay_thread, packets, replay_thread
     from .app.versions import aread_version, arevert_thread, read_version, revert_thread
     from .core import errors
@@ -30,20 +40,24 @@ __all__ = [
     "ResearchGraph",
     "Settings",
     "SourceDocument",
+    "afinish_research",
     "apackets",
     "aread_version",
     "areplay_thread",
     "aresearch",
     "arevert_thread",
+    "asend_message",
     "build_graph",
     "check_report",
     "deep_research_tool",
     "errors",
+    "finish_research",
     "packets",
     "read_version",
     "replay_thread",
     "research",
     "revert_thread",
+    "send_message",
     "thread_id",
 ]
 
@@ -55,19 +69,23 @@ _MODULES = {
     "ResearchGraph": "app.embed",
     "Settings": "core.settings.context",
     "SourceDocument": "app.check_file",
+    "afinish_research": "app.embed",
     "apackets": "app.stream",
     "aread_version": "app.versions",
     "aresearch": "app.embed",
     "areplay_thread": "app.stream",
     "arevert_thread": "app.versions",
+    "asend_message": "app.embed",
     "build_graph": "app.embed",
     "check_report": "app.check_file",
     "deep_research_tool": "app.as_tool",
+    "finish_research": "app.embed",
     "packets": "app.stream",
     "read_version": "app.versions",
     "replay_thread": "app.stream",
     "research": "app.embed",
     "revert_thread": "app.versions",
+    "send_message": "app.embed",
     "thread_id": "core.store.location",
 }
 

@@ -71,6 +71,8 @@ class ProgressView(ABC):
         """Lines that the user has typed and that were not yet passed to the run."""
         self.is_researching = False
         """Whether researchers are running, to whom a typed line can be passed as a hint."""
+        self._read = set[tuple[str, str]]()
+        """Which messages have been read, each by which role."""
 
     def __enter__(self) -> Self:
         return self
@@ -94,6 +96,8 @@ class ProgressView(ABC):
             self.is_researching = True
         elif is_report_start(packet):
             self.is_researching = False
+        if isinstance(packet, packets.MessageRead):
+            self._say_read(packet)
         if isinstance(packet, packets.CallFinished):
             self.costs = self.costs.plus(packet)
         self.take(packet)
@@ -105,8 +109,14 @@ class ProgressView(ABC):
             return ""
         words = "\n".join(self.typed)
         self.typed.clear()
-        self.print(f"Passed on to the researchers: {words}")
         return words
+
+    def _say_read(self, packet: packets.MessageRead) -> None:
+        """Print that a message was read, once for all researchers."""
+        read = (packet.message_id, packet.reader)
+        if read not in self._read:
+            self._read.add(read)
+            self.print(f"Your message was read by the {packet.reader}.")
 
     @property
     def pending(self) -> str:

@@ -1,4 +1,5 @@
-"""Carries out `ask`, `resume`, `edit` and `demo`: runs until there is a report, and delivers it."""
+"""Carries out `ask`, `resume`, `edit` and `demo`: runs until there is a report, and delivers it;
+and `finish`."""
 
 from __future__ import annotations
 
@@ -6,14 +7,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core.dialogue.conversation import safe_text
 from ..core.records import tool_names
 from ..core.records.research import Strategy
 from ..core.writing.versions import ThreadVersions
-from ._endings import run_interruptibly
+from ._endings import reports_errors, run_interruptibly
 from ._live_view import progress_view
 from ._progress import Outlet, PacketLines, PlainLines, ProgressView
 from ._settings import RunName
-from ._stored import export_content, keep_overview, read_packets, say_sources
+from ._stored import (
+    export_content,
+    keep_overview,
+    open_stored_run,
+    read_packets,
+    say_sources,
+)
 from ._terminal import (
     Output,
     ask_at_terminal,
@@ -217,3 +225,21 @@ def _run_step(
                 return stored
 
     return run_interruptibly(main(), name)
+
+
+@reports_errors
+def finish_run(thread: str, data_dir: Path | None) -> int:
+    """End the research of a run, which another process may be at work on."""
+    name = RunName(safe_text(thread), data_dir)
+
+    async def finish() -> StoredRun:
+        async with open_stored_run(name) as (book, stored):
+            await book.finish(stored)
+            return stored
+
+    stored = run_interruptibly(finish())
+    if stored.runner:
+        say("The calls in progress are completed; then the report is written.")
+    else:
+        say(f"The report is written when you resume the run: {name.command('resume')}")
+    return DONE

@@ -517,6 +517,20 @@ def revert(thread: str, version: int, data_dir: Path | None) -> int:
     return revert_run(thread, version, data_dir)
 
 
+@cli.command()
+@click.argument("thread")
+@_DATA_DIR
+def finish(thread: str, data_dir: Path | None) -> int:
+    """End the research of a run, and have its report written from what was found.
+
+    The run may be in progress in another terminal: its calls are completed first. A stopped run
+    writes its report when you resume it.
+    """
+    from ._research import finish_run
+
+    return finish_run(thread, data_dir)
+
+
 @cli.command("open")
 @click.argument("thread")
 @_DATA_DIR

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import cache, partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -26,7 +26,16 @@ from langgraph.types import Command, StateUpdate
 from typing_extensions import Unpack, override
 
 from ..core.concurrency import in_thread
-from ..core.errors import QuestionRefused, SyncCallRefused, UserMistake, log_failure, stop_message
+from ..core.dialogue.conversation import check_question, safe_text
+from ..core.errors import (
+    NoResearch,
+    QuestionRefused,
+    SyncCallRefused,
+    UnknownThread,
+    UserMistake,
+    log_failure,
+    stop_message,
+)
 from ..core.events.log import flush
 from ..core.events.tracing import RunTracing
 from ..core.library.attachments import messages_with_files, take_files
@@ -37,16 +46,19 @@ from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.settings.context import Context, Settings
 from ..core.settings.installed import code_version
+from ..core.settings.limits import Limits
 from ..core.store.database import Database, lease_for, open_database, usable_saver
 from ..core.store.location import RunsLocation, thread_id
-from ..core.store.pages import AttachedFiles, Pages
+from ..core.store.pages import AttachedFiles, Inbox, Pages
 from ..core.writing.versions import ThreadVersions
 from ..graph.strategies import StrategyGraph
 from ..state import ResearchState
+from ..tools.offer import note_user
 from ._edits import check_nothing_is_lost, read_values
 from ._loops import aiterate, background_loop, hand_over, iterate, wait_for
 from .words import GRAPHS, STRATEGY_KEY, check_strategy
 
+Value = TypeVar("Value")
 RECURSION_LIMIT = 500
 """Maximum number of supersteps in a run; several times more than the default limits need."""
 _PARENT_TASK, _PARENT_SAVER, _PARENT_RUNTIME = (
@@ -58,6 +70,8 @@ _PARENT_TASK, _PARENT_SAVER, _PARENT_RUNTIME = (
 of the saver."""
 _END_RUN = {"action": "end"}
 """Answer that ends a run, whatever the question was."""
+_AFTER_RESEARCH = frozenset({"write_report", "grade_report", "edit_report", "verify_report"})
+"""Nodes during which no researcher works."""
 NOT_WAITING = (
     'goto "__end__" closes a run that is waiting for an answer, but this run is not waiting.'
 )
@@ -385,6 +399,79 @@ def compile_graph(strategy: Strategy) -> LeasedGraph:
     """
     config = RunnableConfig(recursion_limit=RECURSION_LIMIT, metadata={STRATEGY_KEY: strategy})
     return LeasedGraph.of_strategy(strategy, GRAPHS[strategy]).with_config(config)
+
+
+def send_message(graph: ResearchGraph, thread: str, words: str) -> str:
+    """Send a message to the research at work on a thread, and return its id.
+
+    Each researcher reads it before its next call, and the orchestrator, or planner, at its next
+    turn, by which it is in the thread's `messages`; nothing is interrupted. Packets of the type
+    `message_read` say who has read it. A stopped run reads it when it goes on.
+
+    Raises `NoResearch` if there is no research that could read it, and `QuestionRefused` if it is
+    empty, too long, or one too many.
+    """
+    return wait_for(asend_message(graph, thread, words), graph._loop())
+
+
+async def asend_message(graph: ResearchGraph, thread: str, words: str) -> str:
+    """Send a message like `send_message`, for async callers."""
+
+    async def send() -> str:
+        state = await _research_at_work(graph, thread)
+        pages = Pages(graph.page_store, thread_id(thread))
+        check_question(words, Limits().question_characters)
+        text = safe_text(words)
+        # First, since who reads the message may search for its words and open its addresses.
+        await note_user(pages, [*state.messages, HumanMessage(text)], state.run)
+        return await Inbox(pages, state.run.id).send(text)
+
+    return await at_home(graph, thread, send())
+
+
+def finish_research(graph: ResearchGraph, thread: str) -> None:
+    """End the research at work on a thread, and have its report written from what was found.
+
+    Calls in progress are completed. A stopped run writes its report when it goes on. Raises
+    `NoResearch` if there is no research that could end.
+    """
+    wait_for(afinish_research(graph, thread), graph._loop())
+
+
+async def afinish_research(graph: ResearchGraph, thread: str) -> None:
+    """Finish research like `finish_research`, for async callers."""
+
+    async def finish() -> None:
+        state = await _research_at_work(graph, thread)
+        await Inbox(Pages(graph.page_store, thread_id(thread)), state.run.id).finish()
+
+    await at_home(graph, thread, finish())
+
+
+async def _research_at_work(graph: ResearchGraph, thread: str) -> ResearchState:
+    """Return the state of a run whose research is at work or was stopped; raises `NoResearch`."""
+    snapshot = await graph.aget_state(thread_config(thread))
+    if not snapshot.values:
+        raise UnknownThread(f"There is no run {thread!r}.")
+    state = ResearchState(**snapshot.values)
+    # After a kill between two steps, `next` is empty although tasks with results remain.
+    is_unfinished = bool(snapshot.next or snapshot.tasks)
+    if not is_unfinished or snapshot.interrupts or state.run.status != "running":
+        raise NoResearch(
+            f"No research is at work on the run {thread!r}: it has not begun, waits for an "
+            "answer, or has ended."
+        )
+    if state.draft or not _AFTER_RESEARCH.isdisjoint(snapshot.next):
+        raise NoResearch(f"The research of the run {thread!r} is over, and its report is begun.")
+    return state
+
+
+async def at_home(graph: ResearchGraph, thread: str, work: Coroutine[Any, Any, Value]) -> Value:
+    """Await the work on the event loop to which the graph's checkpointer belongs."""
+    home = graph._home(thread_config(thread))
+    if home is not None:
+        work = hand_over(work, home)
+    return await work
 
 
 def thread_config(name: str) -> RunnableConfig:

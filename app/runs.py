@@ -28,7 +28,7 @@ from ..core.dialogue.conversation import (
     safe_text,
     title_or_question,
 )
-from ..core.errors import UnknownSetting, UserMistake
+from ..core.errors import NoResearch, QuestionRefused, UnknownSetting, UserMistake
 from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.checking.source_text import SourceText
@@ -43,7 +43,7 @@ from ..core.settings.context import Context
 from ..core.settings.limits import Limits
 from ..core.store.database import Database, open_database
 from ..core.store.location import SETTINGS_NOTE, RunsLocation, thread_id
-from ..core.store.pages import LOCAL_USER, OWNER, Pages
+from ..core.store.pages import LOCAL_USER, OWNER, Inbox, Pages, Sent
 from ..core.writing.basis import ReportBasis
 from ..core.writing.language import check_writing
 from ..core.writing.versions import (
@@ -56,7 +56,13 @@ from ..tools.offer import ToolOffer
 from ._endings import RESUMABLE
 from ._progress import ProgressView, usual_cost_line
 from ._settings import RunName, unknown_thread
-from .embed import ResearchGraph, build_graph, thread_config
+from .embed import (
+    ResearchGraph,
+    afinish_research,
+    asend_message,
+    build_graph,
+    thread_config,
+)
 from .stream import apackets
 from .versions import arevert_thread
 from .words import counts_line, default_strategy, strategy_of
@@ -421,9 +427,23 @@ class RunBook(NamedTuple):
             if is_estimate:
                 context = context.model_copy(update={"review_plan": True})
             view.begin(notices)
-            message = stored.message(answer) if answer else None
+            message = await self._given_to(stored, answer) if answer else None
             await self._run(self.graph(stored.strategy), lease.config, message, context, view)
             return await self.read(lease.thread_id, lease.owner)
+
+    async def _given_to(self, stored: StoredRun, words: str) -> Any:
+        """Return the graph input with the user's words to a run; None if its research reads them
+        as a message."""
+        message = stored.message(words)
+        if not isinstance(message, Command) or not message.update:
+            return message
+        try:
+            sent = await self.inbox(stored)
+            if words not in [earlier.text for earlier in sent.messages]:
+                await self.send(stored, words)
+        except NoResearch:
+            return message
+        return None
 
     async def edit(
         self, thread: str, words: str, given: Mapping[str, Any], view: ProgressView
@@ -600,6 +620,19 @@ class RunBook(NamedTuple):
         question."""
         await self._notes(stored.thread).add(label=safe_text(label).strip())
 
+    async def send(self, stored: StoredRun, words: str) -> str:
+        """Send a message to the research at work, like `asend_message`; return its id."""
+        return await asend_message(self.graph(stored.strategy), stored.thread, words)
+
+    async def finish(self, stored: StoredRun) -> None:
+        """End the research at work, like `afinish_research`."""
+        await afinish_research(self.graph(stored.strategy), stored.thread)
+
+    async def inbox(self, stored: StoredRun) -> Sent:
+        """Return what was sent to the run while it researched its latest question."""
+        pages = Pages(self.database.store, stored.thread)
+        return await Inbox(pages, stored.state.run.id).read()
+
     async def delete(self, thread: str) -> None:
         """Delete a thread with its checkpoints, texts and notes; raises `ThreadBusy` while it is
         running."""
@@ -647,34 +680,26 @@ class RunBook(NamedTuple):
         context: Context,
         view: ProgressView,
     ) -> None:
-        """Run the graph until it ends or pauses, restarting it for each hint that the user types.
+        """Run the graph until it ends or pauses, and send it what the user types meanwhile.
 
         `leased`: the config of the lease that the caller holds.
         """
         config = dict(leased["configurable"])
         if self.user:
             config[OWNER] = self.user
-        while True:
-            # `sync` stores each step immediately: after a kill, only pending calls are repeated.
-            packets = apackets(
-                graph, message, {"configurable": config}, context=context, durability="sync"
-            )
-            hint = ""
-            try:
-                async with aclosing(packets):
-                    async for packet in packets:
-                        view(packet)
-                        hint = view.steering()
-                        if hint:
-                            break
-            except UserMistake as error:
-                if await _has_begun(graph, config["thread_id"]):
-                    error.add_note(RESUMABLE)
-                raise
-            if not hint:
-                return
-            # Finished steps are kept; pending calls are repeated.
-            message = Command(update={"messages": [HumanMessage(hint)]})
+        # `sync` stores each step immediately: after a kill, only pending calls are repeated.
+        packets = apackets(
+            graph, message, {"configurable": config}, context=context, durability="sync"
+        )
+        try:
+            async with aclosing(packets):
+                async for packet in packets:
+                    view(packet)
+                    await _pass_on(graph, config["thread_id"], view)
+        except UserMistake as error:
+            if await _has_begun(graph, config["thread_id"]):
+                error.add_note(RESUMABLE)
+            raise
 
     @property
     def _address(self) -> str | None:
@@ -710,6 +735,19 @@ async def _has_begun(graph: ResearchGraph, thread: str) -> bool:
     input is stored."""
     snapshot = await _snapshot(graph, thread)
     return _is_unfinished(snapshot) and snapshot.values.get("run") is not None
+
+
+async def _pass_on(graph: ResearchGraph, thread: str, view: ProgressView) -> None:
+    """Send the lines that the user has typed to the researchers."""
+    words = view.steering()
+    if not words:
+        return
+    try:
+        await asend_message(graph, thread, words)
+    except (NoResearch, QuestionRefused) as error:
+        view.print(f"Not sent: {words} ({error})")
+    else:
+        view.print(f"Passed on to the researchers: {words}")
 
 
 def _is_unfinished(snapshot: StateSnapshot) -> bool:

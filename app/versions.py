@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
@@ -15,10 +14,8 @@ from ..core.store.location import thread_id
 from ..core.store.pages import OWNER, Pages
 from ..core.writing.versions import ThreadVersions, document_of
 from ..state import ResearchState
-from ._loops import hand_over, wait_for
-from .embed import Answer, ResearchGraph, thread_config
-
-Value = TypeVar("Value")
+from ._loops import wait_for
+from .embed import Answer, ResearchGraph, at_home, thread_config
 
 
 class RevertRefused(UserMistake):
@@ -46,7 +43,7 @@ async def aread_version(
         finished = await versions.read(version, _pages(graph, thread))
         return Answer(document_of(finished), finished.report, tuple(finished.cited))
 
-    return await _at_home(graph, thread, read())
+    return await at_home(graph, thread, read())
 
 
 def revert_thread(graph: ResearchGraph, thread: str, number: int) -> Version:
@@ -101,15 +98,7 @@ async def arevert_thread(
             await graph.aupdate_state(config, update, as_node="verify_report")
             return new
 
-    return await _at_home(graph, thread, revert())
-
-
-async def _at_home(graph: ResearchGraph, thread: str, work: Coroutine[Any, Any, Value]) -> Value:
-    """Await the work on the event loop to which the graph's checkpointer belongs."""
-    home = graph._home(thread_config(thread))
-    if home is not None:
-        work = hand_over(work, home)
-    return await work
+    return await at_home(graph, thread, revert())
 
 
 def _pages(graph: ResearchGraph, thread: str) -> Pages:

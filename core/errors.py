@@ -4,6 +4,7 @@ are worded and logged.
 DeepResearchError
 ├── UserMistake                 exit code 2: the call or a setting must change
 │   ├── QuestionRefused         the question is empty, invisible or too long
+│   ├── NoResearch              no research is at work that could read a message, or end
 │   ├── ReportNotEditable       there is no finished report, or no model that can edit it
 │   ├── DocumentsUnreadable     a folder or file of `docs` is missing, empty or unreadable
 │   ├── ReportUnreadable        a report to be checked is missing, empty or unreadable
@@ -92,6 +93,10 @@ class UserMistake(StopsTheRun, DeepResearchError):
 
 class QuestionRefused(UserMistake):
     """The question is empty, invisible or too long."""
+
+
+class NoResearch(UserMistake):
+    """No research is at work that could read a message, or be finished."""
 
 
 class ReportNotEditable(UserMistake):

@@ -74,6 +74,9 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     News are learnings or messages of the user.
     """
     turn = await begin_turn(state, runtime)
+    is_edit = turn.state.run.entry == "edit"
+    # Messages to research that is over are left to the writer.
+    heard = [] if is_edit or turn.sent.is_finishing else turn.hear()
     state = turn.state
     ended = list[str]()
     changed = dict[str, PlanStep]()
@@ -99,21 +102,25 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         for iteration in outcome.iterations:
             if iteration.learnings and is_confident(iteration.confidence):
                 has_news = True
-    is_edit = state.run.entry == "edit"
     # An edit has no plan; its model reads the user's messages itself.
     steering = [] if is_edit else _steering(turn)
     seen = {"seen_messages": len(state.messages)}
     has_searches_left = any(step.status == "pending" and step.requires_search for step in steps)
-    if is_edit or (not steering and not (has_searches_left and has_news)):
+    has_reason = bool(steering) or (has_searches_left and has_news)
+    if is_edit or not has_reason or turn.sent.is_finishing:
         steps = _with_missing_facts(steps, ended, turn)
         progress = state.progress.model_copy(update=seen)
         return {"steps": steps, "progress": progress, "transcript": [steering]}
     turn.announce("adapt")
+    turn.note_read(heard, "planner", turn.placement)
     async with turn.paid():
         steps = await _adapt(steps, steering, turn)
     steps = _with_missing_facts(steps, ended, turn)
     progress = turn.advanced(**seen)
-    return {**turn.costs(), "steps": steps, "progress": progress, "transcript": [steering]}
+    update = turn.costs()
+    if heard:
+        update["messages"] = heard
+    return {**update, "steps": steps, "progress": progress, "transcript": [steering]}
 
 
 def _with_missing_facts(steps: list[PlanStep], ended: Sequence[str], turn: Turn) -> list[PlanStep]:

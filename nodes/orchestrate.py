@@ -87,10 +87,11 @@ GENERATE_REPORT_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateReport)
 async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Dispatch waiting tasks or ask the orchestrator's model for a decision.
 
-    Stops if a limit is reached.
+    Stops if a limit is reached, or if the user has ended the research.
     """
     turn = await begin_turn(state, runtime)
     context = turn.context
+    heard = turn.hear()
     state = turn.state
     progress = state.progress
     await ToolOffer(context).load()
@@ -116,6 +117,7 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         memory = {} if state.draft else _gaps_of_run(turn)
         return {**turn.costs(), "progress": progress, "tasks": [], "memory": memory}
     await turn.note_user()
+    turn.note_read(heard, "orchestrator", turn.placement)
     events = CallEvents(turn.emitter, turn.placement)
     async with turn.paid(events):
         request = _request(steering, turn, max_cycles, reasons)
@@ -127,7 +129,10 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     # The research goes on: the limit that stopped it earlier may have been raised since.
     costs = turn.costs(stop_reason="", notices=notices)
     withheld = mark_withheld(state.findings, reply.refused)
-    return {**costs, **update, "findings": withheld}
+    update = {**costs, **update, "findings": withheld}
+    if heard:
+        update["messages"] = heard
+    return update
 
 
 def _steering(turn: Turn) -> list[AnyMessage]:

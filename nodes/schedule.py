@@ -94,6 +94,8 @@ def _limits(steps: Sequence[PlanStep], turn: Turn) -> tuple[str, str]:
     if not left:
         # The report still has to say which limit ended the searches.
         return "", state.run.stop_reason
+    if turn.sent.is_finishing:
+        return turn.limit, ""
     late = f"the time limit of {limits.max_seconds_planned:g} s (max_seconds_planned) was reached"
     if turn.plan_seconds_left <= 0:
         return late, ""

@@ -6,7 +6,6 @@ The docstrings of the forms and the strings below their fields are part of the p
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
@@ -48,6 +47,7 @@ from ..core.records.plan import (
 from ..core.records.research import Calculation, Finding
 from ..core.records.sources import Source, short_hash
 from ..core.settings.context import Context
+from ..core.store.pages import Sent
 from ..core.writing.basis import source_texts
 from ..core.writing.calculating import CALCULATION_LINES
 from ..core.writing.forms import Filler, Form
@@ -59,7 +59,7 @@ from ..tools.tool import as_lines
 from ._disputes import StatedDisputes, read_disputes
 from ._facts import facts_of_step
 from ._knowledge import as_elements, as_gaps, as_learned, as_sources
-from .turn import AnyTurn, BranchTurn, documents_first
+from .turn import AnyTurn, BranchTurn, documents_first, log_early_end
 
 Value = TypeVar("Value")
 _INSIGHT_CONFIDENCE = 0.8
@@ -238,17 +238,19 @@ class StepWork:
         """The step's outcome with its iterations, not yet evaluated."""
         return _outcome_of(self.state)
 
-    async def ask_for_queries(self) -> RecordRound | None:
+    async def ask_for_queries(self, heard: Sequence[AnyMessage]) -> RecordRound | None:
         """Have the model fill in `RecordRound` when all results have been studied, or before the
         first search: it gives only the next queries. None if that fails.
+
+        `heard`: new messages of the user.
         """
         state = replace(self.state, has_results=False)
-        return await StepWork(state, self._turn, self._filler).ask_round()
+        return await StepWork(state, self._turn, self._filler).ask_round(heard)
 
-    async def ask_round(self) -> RecordRound | None:
+    async def ask_round(self, heard: Sequence[AnyMessage] = ()) -> RecordRound | None:
         """Have the model fill in `RecordRound` on the step's latest results; None if that fails.
 
-        Without results, the model fills in only the queries.
+        Without results, the model fills in only the queries. `heard`: new messages of the user.
         """
         state = self.state
         task = state.task
@@ -257,7 +259,7 @@ class StepWork:
         context = turn.context
         limits = context.limits
         notes = await turn.pages.fill_in(state.notes)
-        said = documents_first(_opening(task), notes)
+        said = [*documents_first(_opening(task), notes), *heard]
         listed = list[LearnedFact]()
         results = list[Result]()
         if state.has_results:
@@ -454,6 +456,11 @@ class StepTurn(BranchTurn[SilentEvents]):
         self.work = StepWork(state, self, self.filler)
         """The step, and what models know and fill in on it."""
 
+    def hear(self, sent: Sent) -> list[AnyMessage]:
+        """Return what the user has sent since the model of the step was last asked, as it reads
+        it; these messages belong into the update of the node."""
+        return self._heard(sent, self.work.state.notes)
+
     async def in_time(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
         """Await the work within the step's remaining time.
 
@@ -544,9 +551,7 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
         ended = "failed"
         reason = reason or failures[-1]
     if ended != "done":
-        logging.getLogger(__name__).warning(
-            "Step %s of the plan ends early: %s", state.task.step.id, ended
-        )
+        log_early_end(f"Step {state.task.step.id} of the plan", reason or ended)
     return Finding(
         **state.task.assignment,
         text="\n".join(lines) or _NOTHING,

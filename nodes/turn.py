@@ -10,7 +10,13 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+)
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
@@ -22,7 +28,7 @@ from ..core.errors import failure_of, log_failure
 from ..core.events.blocks import ActivityKind, activity
 from ..core.events.call import CallEvents, SilentEvents
 from ..core.events.log import Emitter
-from ..core.events.packets import Packet, Placement
+from ..core.events.packets import MessageRead, Packet, Placement
 from ..core.evidence.checking.calculator import Calculator
 from ..core.evidence.citations.rendering import plain_line
 from ..core.evidence.exclusion import ExcludedSources
@@ -35,7 +41,7 @@ from ..core.records.plan import Learning, PlanStep, StepTask
 from ..core.records.research import Action, Progress, Run, Spent, Task
 from ..core.records.sources import Dispute, Source
 from ..core.settings.context import Context, Role, Watch
-from ..core.store.pages import Pages
+from ..core.store.pages import Inbox, Pages, Sent
 from ..core.writing.basis import ReportBasis
 from ..core.writing.calculating import CALCULATE_SCHEMA
 from ..core.writing.forms import Filler
@@ -65,6 +71,15 @@ _TIME_OVER = "its time was over (researcher_seconds_hard)"
 DECISION_TOKENS = 1024
 """Maximum output tokens of one decision of the orchestrator or a researcher."""
 OPENING = "Read the user's documents."
+_WHILE_AT_WORK = """\
+While you worked, the user wrote:
+
+{text}
+
+Follow it as far as it bears on your task."""
+"""How a researcher or a step is shown a message of the user."""
+FINISHING = "the report was asked for before the research was complete"
+"""Reason of research that the user has ended, worded for the reader."""
 Events = TypeVar("Events", bound=CallEvents)
 MakeEvents = Callable[[Emitter, Placement], Events]
 """Creates the observer of a node's model calls, such as the class `CallEvents`."""
@@ -102,6 +117,17 @@ class NodeTurn(Generic[Events]):
         """
         return list(ToolOffer(self.context).built_in(has_read_all=self.scope.reads_all))
 
+    def note_read(
+        self, messages: Iterable[BaseMessage], reader: Role, placement: Placement
+    ) -> None:
+        """Emit that the role's model reads these messages of the user; the extractive model reads
+        none."""
+        if RoleModels(self.context).is_extractive(reader):
+            return
+        for message in messages:
+            read = MessageRead(placement=placement, message_id=str(message.id), reader=reader)
+            self.emit(read)
+
     def emit(self, *packets: Packet) -> None:
         """Emit packets.
 
@@ -123,6 +149,9 @@ class Turn(NodeTurn[CallEvents]):
 
     It holds the state, and says what nodes want to know of it.
     """
+
+    sent = Sent()
+    """What the user has sent to the run at work."""
 
     def __init__(self, state: ResearchState, runtime: NodeRuntime, lost: UnsettledCosts) -> None:
         """`lost`: costs of turns that failed or were stopped, not included in the state yet."""
@@ -177,9 +206,19 @@ class Turn(NodeTurn[CallEvents]):
         """What the run may still spend, after the calls of this turn so far."""
         return Budget(self.context.limits, {**self.state.spending, **self.spending})
 
+    def hear(self) -> list[HumanMessage]:
+        """Add to the conversation what the user has sent since the last turn that did so; return
+        these messages, which belong into the update of the node."""
+        new = self.sent.new(self.state.messages)
+        self.apply(messages=[*self.state.messages, *new])
+        return new
+
     @property
     def limit(self) -> str:
-        """The limit of the run that is reached, in words; empty if there is none."""
+        """The limit of the run that is reached, or that the user has ended the research, in words;
+        empty if there is none."""
+        if self.sent.is_finishing:
+            return FINISHING
         return self.budget.limit_reached(self.state.run.active_seconds)
 
     @property
@@ -272,9 +311,7 @@ class Turn(NodeTurn[CallEvents]):
         """
         stop = changes.get("stop_reason") or self.state.run.stop_reason
         if stop != self.state.run.stop_reason:
-            logging.getLogger(__name__).warning(
-                "The research of %s ends early: %s", self.state.run.id, stop
-            )
+            log_early_end(f"The research of {self.state.run.id}", stop)
         run = self.state.run.model_copy(update={"active_seconds": self._watch.seconds, **changes})
         return StateUpdate(run=run, spending=self.spending)
 
@@ -310,6 +347,12 @@ class Turn(NodeTurn[CallEvents]):
         )
 
 
+def log_early_end(work: str, reason: str) -> None:
+    """Log that a run, a researcher or a step ends early: a warning, unless the user wanted it."""
+    level = logging.INFO if reason == FINISHING else logging.WARNING
+    logging.getLogger(__name__).log(level, "%s ends early: %s", work, reason)
+
+
 async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
     """Return the turn of a node; settles the costs of turns that failed or were stopped.
 
@@ -317,6 +360,7 @@ async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
     """
     lost = await Ledger(Pages.of_node(runtime.store, state.run.id), state.run.id).unsettled()
     turn = Turn(state, runtime, lost)
+    turn.sent = await Inbox(turn.pages, state.run.id).read()
     excluded = _excluded_keys(state, turn)
     if excluded:
         turn.state = await asyncio.to_thread(
@@ -359,6 +403,19 @@ class BranchTurn(NodeTurn[Events]):
         super().__init__(task, placement, runtime, make_events)
         self._task = task
         self.watch = Watch(self.context.clock, seconds)
+
+    async def read_inbox(self) -> Sent:
+        """Return what the user has sent to the run at work."""
+        return await Inbox(self.pages, self._task.question_id).read()
+
+    def _heard(self, sent: Sent, notes: Sequence[AnyMessage]) -> list[AnyMessage]:
+        """Return what of the messages is not among the notes of the branch yet, as its model reads
+        it."""
+        new = sent.new(notes)
+        self.note_read(new, "researcher", self.tab)
+        return [
+            HumanMessage(_WHILE_AT_WORK.format(text=message.text), id=message.id) for message in new
+        ]
 
     @property
     def seconds(self) -> float:
@@ -420,6 +477,14 @@ class ResearcherTurn(BranchTurn[Events]):
     def is_by_small_model(self) -> bool:
         """Whether the researcher's model is small: it lists facts instead of writing prose."""
         return RoleModels(self.context).is_small("researcher")
+
+    def hear(self, sent: Sent) -> list[AnyMessage]:
+        """Add to the notes of this turn what the user has sent since the last turn; return these
+        messages, which belong into the update of the node."""
+        state = self._state
+        heard = self._heard(sent, state.notes)
+        self._state = replace(state, notes=[*state.notes, *heard])
+        return heard
 
     async def notes(self) -> list[AnyMessage]:
         """Return the researcher's messages so far, with the texts of results filled in."""

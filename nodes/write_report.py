@@ -21,6 +21,8 @@ from .turn import NodeRuntime, Turn, begin_turn
 async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the writer's model for the report, stream it, and store it as the draft."""
     turn = await begin_turn(state, runtime)
+    heard = turn.hear()
+    turn.note_read(heard, "writer", turn.placement)
     state = turn.state
     run = turn.state.run
     events = ReportEvents(turn.state, turn.emitter, turn.placement)
@@ -70,7 +72,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         "draft": draft,
         "findings": withheld,
         "calculations": writer.calculations,
-        "messages": [message],
+        "messages": [*heard, message],
     }
 
 

@@ -27,6 +27,7 @@ from ...core.dialogue.conversation import (
 )
 from ...core.errors import (
     DeepResearchError,
+    NoResearch,
     QuestionRefused,
     ReportUnreadable,
     ThreadBusy,
@@ -362,6 +363,29 @@ async def exclude_source(request: Request) -> Response:
     return JSONResponse({"edit": safe_text(stored.words_without(sources, because))})
 
 
+async def send_message(request: Request) -> Response:
+    """Send the `text` in the body to the research at work; return the message's id.
+
+    An event `packets` says who has read it (`message_read`). Status 409 if no researcher would.
+    """
+    stored = await _run(request)
+    sent = sent_json(request)
+    text = sent.get("text") if isinstance(sent, dict) else None
+    if not isinstance(text, str):
+        raise HTTPException(422, 'Send {"text": "..."}.')
+    with _refused_change():
+        return JSONResponse({"id": await opened_books[-1].send(stored, text)})
+
+
+async def finish_research(request: Request) -> Response:
+    """End the research at work, and have the report written from what was found; status 409 if
+    there is none."""
+    stored = await _run(request)
+    with _refused_change():
+        await opened_books[-1].finish(stored)
+    return Response(status_code=204)
+
+
 async def include_source(request: Request) -> Response:
     """Use an excluded source again."""
     stored = await _run(request)
@@ -373,10 +397,11 @@ async def include_source(request: Request) -> Response:
 
 @contextmanager
 def _refused_change() -> Iterator[None]:
-    """Answer with status 409 if the run is at work, and 422 if the change is refused."""
+    """Answer with status 409 if the run is at work, or is not but would have to be, and 422 if the
+    change is refused."""
     try:
         yield
-    except ThreadBusy as error:
+    except (ThreadBusy, NoResearch) as error:
         raise HTTPException(409, str(error)) from error
     except UserMistake as error:
         raise HTTPException(422, str(error)) from error
@@ -390,6 +415,8 @@ ROUTES: Sequence[Route] = (
     Route("/research/runs/{thread}", delete_run, methods=["DELETE"]),
     Route("/research/runs/{thread}/earlier", list_earlier),
     Route("/research/runs/{thread}/packets", stream_packets),
+    Route("/research/runs/{thread}/messages", send_message, methods=["POST"]),
+    Route("/research/runs/{thread}/finish", finish_research, methods=["POST"]),
     Route("/research/runs/{thread}/export", export_run),
     Route("/research/runs/{thread}/differences", compare_versions),
     Route("/research/runs/{thread}/revert", revert_run, methods=["POST"]),
@@ -416,6 +443,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         messages.append(
             {
                 "role": "user" if isinstance(message, HumanMessage) else "assistant",
+                "id": message.id or "",
                 "kind": mark_of(message),
                 "text": message.text,
                 "attached": [attachment.model_dump() for attachment in attached_to(message)],
@@ -540,13 +568,17 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
             yield _refusal(error)
             return
         data = run_data(stored)
+        sent = await book.inbox(stored)
+        data["sent"] = [{"id": message.id, "text": message.text} for message in sent.messages]
+        data["is_finishing"] = sent.is_finishing
         if data["question_id"] != question_id:
             question_id = data["question_id"]
             tail = StoredLog(Pages(book.database.store, thread), question_id)
         held, packets = await tail.read_new()
         text = json.dumps(data)
         if text != last:
-            yield _event("run", data)
+            worked = tail.worked(is_at_work=bool(stored.runner))
+            yield _event("run", {**data, "worked": worked})
             last = text
         if packets:
             yield _event("packets", {"question_id": question_id, "held": held, "packets": packets})

@@ -4,16 +4,20 @@ reconnect.
 The log is stored in parts (notes in the thread's store), each with the packets of `_FLUSH_SECONDS`;
 parts never change. A killed run loses the packets of its last part, but nodes that run again on
 resumption emit theirs again.
+
+Parts and packets hold the time of work: the seconds for which runs have been at work on the
+question so far. The first part of each run, which has no packets, marks its beginning, and the last
+one its end, so pauses do not count.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import chain, count
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from langgraph.config import get_config, get_store, get_stream_writer
 from langgraph.store.base import BaseStore
@@ -69,6 +73,18 @@ Data = dict[str, Any]
 """A packet as JSON."""
 
 
+class LogPart(NamedTuple):
+    """A stored part of a log."""
+
+    packets: Sequence[Data]
+    worked: float = 0.0
+    """The time of work when it was stored; 0 in logs of earlier versions."""
+    at: float = 0.0
+    """When it was stored, as Unix time."""
+    is_over: bool = True
+    """Whether it is the last one of its run."""
+
+
 class Log:
     """Writes the log of one question."""
 
@@ -77,34 +93,49 @@ class Log:
         self._waiting: list[Data] = []
         self._parts: int | None = None
         """Number of stored parts; None before the first is stored."""
+        self._began = time.monotonic()
+        self._worked_before = 0.0
+        """Time of work before this run; known once `_parts` is."""
+        self._is_over = False
         self._timer: asyncio.TimerHandle | None = None
         self._tasks = set[asyncio.Task[None]]()
 
     def append(self, packet: Data) -> None:
-        """Add a packet, with the current Unix time as `at`; it is stored `_FLUSH_SECONDS` later."""
+        """Add a packet, with the current Unix time as `at` and the time of work as `worked`; it is
+        stored `_FLUSH_SECONDS` later."""
         if self._waiting and _continues(self._waiting[-1], packet):
             field = _TEXT_FIELDS[packet["type"]]
             self._waiting[-1][field] += packet[field]
         else:
-            self._waiting.append({**packet, "at": round(time.time(), 1)})
+            times = {"at": round(time.time(), 1), "worked": self._seconds}
+            self._waiting.append({**packet, **times})
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(_FLUSH_SECONDS, self._start_storing)
 
+    def begin(self) -> None:
+        """Store the part that marks the beginning of the run."""
+        self._start_storing()
+
     async def flush(self) -> None:
-        """Store all waiting packets, and wait until they are stored."""
+        """Store all waiting packets and the end of the run, and wait until they are stored."""
+        self._is_over = True
         self._start_storing()
         while self._tasks:
             await asyncio.wait(self._tasks)
+
+    @property
+    def _seconds(self) -> float:
+        """Seconds since this run began."""
+        return round(time.monotonic() - self._began, 1)
 
     def _start_storing(self) -> None:
         if self._timer:
             self._timer.cancel()
         self._timer = None
-        if self._waiting:
-            task = asyncio.get_running_loop().create_task(self._store_part())
-            self._tasks.add(task)
-            task.add_done_callback(self._ended)
+        task = asyncio.get_running_loop().create_task(self._store_part())
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -118,12 +149,25 @@ class Log:
     async def _store_part(self) -> None:
         async with self._pages.lock(f"log-{self._question_id}"):
             if self._parts is None:
-                self._parts = len(await _stored_parts(self._pages, self._question_id))
+                stored = await _stored_parts(self._pages, self._question_id)
+                self._parts = len(stored)
+                if stored:
+                    self._worked_before = stored[-1].worked
             packets = self._waiting
             self._waiting = []
+            timed = list[Data]()
+            for packet in packets:
+                worked = round(self._worked_before + packet["worked"], 1)
+                timed.append({**packet, "worked": worked})
             name = _part_name(self._question_id, self._parts)
+            part = LogPart(
+                packets=timed,
+                worked=round(self._worked_before + self._seconds, 1),
+                at=round(time.time(), 1),
+                is_over=self._is_over,
+            )
             try:
-                await self._pages.note({name: {"packets": packets}})
+                await self._pages.note({name: part._asdict()})
             except BaseException:
                 # Also if the task is cancelled: the packets go into the next part.
                 self._waiting = [*packets, *self._waiting]
@@ -160,6 +204,7 @@ class Emitter:
         name = (pages.thread, question_id)
         if name not in logs:
             logs[name] = Log(pages, question_id)
+            logs[name].begin()
         return cls(get_stream_writer(), logs[name])
 
     def emit(self, *packets: Packet) -> None:
@@ -208,8 +253,20 @@ class StoredLog:
 
     def __init__(self, pages: Pages, question_id: str) -> None:
         self._pages, self._question_id = pages, question_id
-        self._parts = list[list[Data]]()
+        self._parts = list[LogPart]()
         self._packets = list[Data]()
+
+    def worked(self, *, is_at_work: bool) -> float:
+        """Return the time of work, as far as the log has been read with `read_new`.
+
+        `is_at_work`: a run is at work; then it is the time until now.
+        """
+        if not self._parts:
+            return 0.0
+        last = self._parts[-1]
+        if last.is_over or not is_at_work:
+            return last.worked
+        return last.worked + max(0.0, time.time() - last.at)
 
     async def read(self) -> list[Data]:
         """Return the logged packets in order, without those that a restarted node emitted again
@@ -248,10 +305,10 @@ def _continues(last: Data, packet: Data) -> bool:
     return bool(last["placement"] == packet["placement"])
 
 
-def _without_repeated(parts: Iterable[list[Data]]) -> list[Data]:
+def _without_repeated(parts: Iterable[LogPart]) -> list[Data]:
     """Return the packets of these parts without those that `StoredLog.read` leaves out."""
     kept = list[Data]()
-    for packet in chain.from_iterable(parts):
+    for packet in chain.from_iterable(part.packets for part in parts):
         turn = _turn(packet)
         if kept and _turn(kept[-1]) > turn:
             # Turns only grow, so a node of an earlier turn runs again: later packets are obsolete.
@@ -294,13 +351,13 @@ def _branch(packet: Data) -> tuple[int, int]:
     return packet["placement"]["turn_index"], packet["placement"]["tab_index"]
 
 
-async def _stored_parts(pages: Pages, question_id: str, start: int = 0) -> list[list[Data]]:
+async def _stored_parts(pages: Pages, question_id: str, start: int = 0) -> list[LogPart]:
     """Return the stored parts of a log, from the one with the number `start` on."""
-    parts = list[list[Data]]()
+    parts = list[LogPart]()
     for first in count(start, _READ_AT_ONCE):
         names = [_part_name(question_id, part) for part in range(first, first + _READ_AT_ONCE)]
         notes = await pages.read_notes(names)
-        parts += [note["packets"] for note in notes if note]
+        parts += [LogPart(**note) for note in notes if note]
         if not all(notes):
             break
     return parts

@@ -438,6 +438,16 @@ class NotesAdded(Packet):
     empty."""
 
 
+class MessageRead(Packet):
+    """A model is shown a message that the user sent during the research."""
+
+    type: Literal["message_read"] = "message_read"
+    message_id: str
+    """Id of the message, also in the conversation."""
+    reader: str
+    """Role of the model; the placement of a researcher, or of a step, is that of its task."""
+
+
 class PacketError(Packet):
     """A researcher, or part of a step, failed; the run continues."""
 
@@ -539,7 +549,7 @@ AnyPacket = Annotated[
     | SearchToolFilters | SearchToolQueries | SearchToolDocuments | OpenUrlStart | OpenUrlUrls
     | OpenUrlDocuments | ToolProblems | FindingStart | FindingDelta | FindingCitedDocuments
     | MessageStart | MessageDelta | CitationInfo | NotesAdded | ReportRevised | ReportGraded
-    | ReportAudited | PacketError | Activity | Summary | StepStarted | StepLearnings
+    | ReportAudited | MessageRead | PacketError | Activity | Summary | StepStarted | StepLearnings
     | StepAssessed | StepDone | ContradictionsFound | ReportFraming | Sources | DocumentsIndexed
     | CallDelayed | CallContinued | CallFinished | ElapsedTime | ChatHeartbeat | OverallStop,
     Field(discriminator="type"),

@@ -1,5 +1,5 @@
-"""What is stored for a thread besides its checkpoints: texts and notes in the store (`Pages`), and
-files in a folder (`AttachedFiles`).
+"""What is stored for a thread besides its checkpoints: texts and notes in the store (`Pages`), the
+user's messages to a run at work (`Inbox`), and files in a folder (`AttachedFiles`).
 
 A text (of a page, or a tool result) is stored under its SHA-256, which is all that the state holds
 of it, and so is a finished report, as JSON. A note is a JSON object under a name, such as a part of
@@ -11,19 +11,20 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.config import get_config
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from ..concurrency import Locks, PerLoop
-from ..errors import DatabaseUnusable, StateUnreadable
+from ..errors import DatabaseUnusable, QuestionRefused, StateUnreadable
 from ..records.report import FinishedReport
 from ..records.sources import text_hash
 from ._packing import DAMAGED, TEXT, page_namespace
@@ -41,6 +42,9 @@ its path."""
 _INDEX_FILE = "index.sqlite"
 """File name of the search index of a thread's files; it is next to their folder, so that both are
 deleted together."""
+_MOST_SENT = 20
+"""Maximum number of messages to the run of one question; each is in the prompts of all
+researchers."""
 _locks = Locks()
 _UNKEPT = InMemoryStore()
 """Store of graphs that were compiled without one; its texts are lost with the process."""
@@ -192,6 +196,66 @@ def _note_value(item: Item | None) -> dict[str, Any] | None:
             f"{item.namespace[0]} cannot be read."
         )
     return dict(item.value)
+
+
+class Sent(NamedTuple):
+    """What the user has sent to a run at work."""
+
+    messages: Sequence[HumanMessage] = ()
+    """The messages, oldest first; their ids are those that they have in the conversation."""
+    is_finishing: bool = False
+    """Whether the report is to be written from what has been found."""
+
+    def new(self, known: Sequence[BaseMessage]) -> list[HumanMessage]:
+        """Return the messages that are not among the known ones, which is told by their ids."""
+        ids = {message.id for message in known}
+        return [message for message in self.messages if message.id not in ids]
+
+
+class Inbox:
+    """What the user sends to the run of a question while it is at work.
+
+    It is a note of the thread, which nodes read before they ask a model: nothing is interrupted,
+    and after a kill the same messages are read again.
+    """
+
+    def __init__(self, pages: Pages, question_id: str) -> None:
+        self._pages = pages
+        self._name = f"inbox-{question_id}"
+
+    async def read(self) -> Sent:
+        """Return everything that was sent so far."""
+        note = await self._pages.read_note(self._name) or {}
+        messages = list[HumanMessage]()
+        for message in note.get("messages", ()):
+            messages.append(HumanMessage(message["text"], id=message["id"]))
+        return Sent(messages, bool(note.get("is_finishing")))
+
+    async def send(self, text: str) -> str:
+        """Add a message, and return its id; raises `QuestionRefused` if there are too many."""
+        async with self._pages.lock(self._name):
+            sent = await self.read()
+            if len(sent.messages) >= _MOST_SENT:
+                raise QuestionRefused(
+                    f"This question has had {_MOST_SENT} messages during its research, the "
+                    "maximum: wait for the report, and then ask on."
+                )
+            name = str(uuid.uuid4())
+            message = HumanMessage(text, id=name)
+            await self._write(sent._replace(messages=[*sent.messages, message]))
+        return name
+
+    async def finish(self) -> None:
+        """Have the report written from what has been found."""
+        async with self._pages.lock(self._name):
+            sent = await self.read()
+            await self._write(sent._replace(is_finishing=True))
+
+    async def _write(self, sent: Sent) -> None:
+        messages = [{"id": message.id, "text": message.text} for message in sent.messages]
+        note = {"messages": messages, "is_finishing": sent.is_finishing}
+        await self._pages.note({self._name: note})
+        thread_changes.announce(self._pages.thread)
 
 
 class AttachedFiles(NamedTuple):

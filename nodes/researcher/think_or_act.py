@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -28,7 +27,7 @@ from ...prompts import render_prompt
 from ...state import BranchUpdate, ResearcherState
 from ...tools.offer import DOCUMENTS_CALL, ToolOffer
 from ...tools.results import known_in, shrunk
-from ..turn import NodeRuntime, ResearcherTurn
+from ..turn import FINISHING, NodeRuntime, ResearcherTurn, log_early_end
 from ._next_action import CUT_OFF, choose_action, finding_beside
 
 _MOST_SHRINKS = 2
@@ -62,8 +61,11 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         packets = ResearcherPackets(turn.tab)
         turn.emit(packets.start(task.text), packets.title(task.title))
     reason = state.reason or _limit(state, context)
+    sent = await turn.read_inbox()
+    if sent.is_finishing:
+        reason = reason or FINISHING
     if reason:
-        logging.getLogger(__name__).warning("The researcher of %s ends early: %s", task.id, reason)
+        log_early_end(f"The researcher of {task.id}", reason)
         has_failed = bool(state.reason and not state.numbered)
         ended: Ending = "failed" if has_failed else "partial"
         return {"ended": ended, "reason": reason, "request": None}
@@ -79,6 +81,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     if not offered and not RoleModels(context).is_capable("researcher"):
         # All documents have been read, and there is nothing to decide.
         return {"ended": "done", "request": None}
+    heard = turn.hear(sent)
     shortenings, notes = await _in_view(state, turn)
     left = context.limits.researcher_seconds_left(state.seconds)
     reply = await turn.attempt(_ask(state, notes, turn), left)
@@ -94,6 +97,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
             failures.append(reply.reason)
         return {
             **spent,
+            "notes": [heard],
             "ended": "partial",
             "reason": reply.reason,
             "request": None,
@@ -119,7 +123,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     if action.report and written and not offered:
         # It could call no tool before.
         written = await calculations.beside(action.report.arguments, written)
-    new = list[AnyMessage](reply.withheld)
+    new = [*heard, *reply.withheld]
     new += calls.answered(action.answers)
     update = BranchUpdate(
         **spent,

@@ -213,6 +213,8 @@ async def _ask_twice(
     """
     task = state.task
     context = turn.context
+    if not state.written:
+        turn.hear(await turn.read_inbox())
     notes = turn.in_view(await turn.notes())
     for again in (False, True):
         reminder = render_prompt(

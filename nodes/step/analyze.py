@@ -36,12 +36,14 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         activity("analyze", task.question, turn.placement, task.step.title),
     )
 
+    heard = turn.hear(await turn.read_inbox())
+
     async def ask(*, results: str, is_last: bool) -> StepAnalysis | None:
         return await turn.filler.ask_if_possible(
             StepAnalysis,
             "orchestrator",
             "analyze",
-            [HumanMessage(task.text)],
+            [HumanMessage(task.text), *heard],
             findings="",
             calculations="",
             knowledge=turn.work.knowledge,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import AnyMessage
-
 from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets, activity
 from ...core.models.resolve import RoleModels
@@ -15,7 +13,7 @@ from ...state import BranchUpdate, StepState
 from ...tools.offer import DOCUMENTS_CALL
 from ...tools.tool import Meter
 from ..step_turn import RecordRound, StepTurn
-from ..turn import NodeRuntime
+from ..turn import FINISHING, NodeRuntime
 
 
 async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
@@ -32,6 +30,9 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
         turn.emit(StepPackets(turn.tab).start(task.step))
     reads_first = task.scope.reads_all and not state.iteration
     reason = _limit(state, turn, reads_first=reads_first)
+    sent = await turn.read_inbox()
+    if sent.is_finishing:
+        reason = reason or FINISHING
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
     turn.emit(activity("search", task.question, turn.placement, task.step.title))
@@ -49,7 +50,8 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
         message = RecordRound().as_call(DOCUMENTS_CALL)
         return {**update, "queries": (task.step.title,), "notes": [[message]]}
     # All results have been studied, so the form asks for queries only.
-    form = await turn.in_time(turn.work.ask_for_queries())
+    heard = turn.hear(sent)
+    form = await turn.in_time(turn.work.ask_for_queries(heard))
     update |= {
         "failures": turn.filler.failures,
         "seconds": turn.seconds,
@@ -64,7 +66,7 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
         update["opens_best"] = True
         queries = (task.step.title,)
         form = RecordRound(next_queries=[task.step.title])
-    notes = list[AnyMessage]()
+    notes = [*heard]
     if queries:
         notes.append(form.as_call(f"{task.id}-{state.iteration + 1}"))
     return {**update, "queries": queries, "is_over": not queries, "notes": [notes]}

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from langchain_core.messages import AnyMessage
+
 from ...core.concurrency import Failed
 from ...core.events.blocks import StepPackets
 from ...core.evidence.checking.proof import Known
@@ -38,8 +40,10 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     form: RecordRound | None = None
     failed: Failed | None = None
     verdicts = list[Verdict]()
+    heard = list[AnyMessage]()
     if state.has_results:
-        answer = await turn.in_time(turn.work.ask_round())
+        heard = turn.hear(await turn.read_inbox())
+        answer = await turn.in_time(turn.work.ask_round(heard))
         if isinstance(answer, Failed):
             failed = answer
         else:
@@ -82,7 +86,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         seconds=turn.seconds,
         spending=turn.spending,
         iterations=[iteration],
-        notes=[],
+        notes=[heard],
         next_queries=following.queries,
         open_next=following.addresses,
         learnings=learned.learnings,
@@ -97,7 +101,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     if is_unproductive and not (is_over or state.failures or turn.filler.failures):
         update["reason"] = _NOTHING_NEW
     if form:
-        update["notes"] = [[form.as_call(f"{task.id}-{state.iteration + 1}")]]
+        update["notes"] = [[*heard, form.as_call(f"{task.id}-{state.iteration + 1}")]]
         update["judged"] = form.judgement
         update["corrected"] = state.corrected + learned.corrected
         observed = turn.work.observed(form, learned.learnings, score)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.commands import SECONDS, Desk, Point, Terminal, WireDesk, wire_desk
+from kit.commands import SECONDS, Desk, Point, Terminal, WireDesk, point_of, wire_desk
 from kit.runs import write_documents
 from kit.server import PAUSE
 from kit.wire import role_of
@@ -21,6 +21,8 @@ pytestmark = pytest.mark.slow
 
 QUESTION = "When was the Skerry Light lit, who was its keeper, and what is known of the tides and the harbour?"
 SECOND_ROUND = Point("finding", "harbour", 3)
+FIRST_SEARCH = Point("researcher", "keeper", 0)
+COMPLETED = "The calls in progress are completed; then the report is written."
 ASK = ("ask", QUESTION, "--docs", "docs", "--thread", "light", "--limit", "whole_characters=0")
 WORDS = "Mind the gannets."
 STOPPED = "Stopped. The run is saved; resume it: deep-research resume light"
@@ -34,11 +36,16 @@ def wire(tmp_path: Path) -> Iterator[WireDesk]:
         yield wire
 
 
-def wait_for_second_round(wire: WireDesk, process: subprocess.Popen[Any]) -> None:
-    """Wait until the model holds back its answer."""
-    while SECOND_ROUND in wire.holds.points:
+def wait_for(point: Point, wire: WireDesk, process: subprocess.Popen[Any]) -> None:
+    """Wait until the model holds back this answer."""
+    while point in wire.holds.points:
         assert process.poll() is None, process.communicate()
         time.sleep(PAUSE)
+
+
+def wait_for_second_round(wire: WireDesk, process: subprocess.Popen[Any]) -> None:
+    """Wait until the model holds back its answer."""
+    wait_for(SECOND_ROUND, wire, process)
 
 
 def research(desk: Desk) -> list[dict[str, Any]]:
@@ -102,6 +109,7 @@ def test_a_typed_line_steers_the_research_and_no_finding_is_lost(wire: WireDesk)
     wait_for_second_round(wire, terminal.process)
     terminal.write(f"{WORDS}\n")
     terminal.wait_for(f": {WORDS}")
+    wire.holds.release()
     assert terminal.end() == 0
     assert "too late" not in terminal.seen
     requests = wire.lab.models.requests
@@ -111,6 +119,53 @@ def test_a_typed_line_steers_the_research_and_no_finding_is_lost(wire: WireDesk)
     assert True in decisions and decisions == sorted(decisions), (
         "from then on they are made in view of it"
     )
+    assert "Your message was read by the orchestrator." in terminal.seen
     assert len(research(wire.desk)) == 3
     written = [request for request in requests if role_of(request) == "finding"]
     assert sum("The topic:\nlight" in request.prompt for request in written) == 1
+    assert [point_of(request) for request in written].count(SECOND_ROUND) == 1, (
+        "the call in progress is not repeated"
+    )
+
+
+def test_research_is_finished_from_another_terminal(wire: WireDesk) -> None:
+    wire.holds.points.add(FIRST_SEARCH)
+    with wire.desk.started(*ASK) as process:
+        wait_for(FIRST_SEARCH, wire, process)
+        ended = wire.desk.call("finish", "light")
+        assert (ended.code, ended.err.splitlines()[-1]) == (0, COMPLETED)
+        wire.holds.release()
+        out, _ = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0
+    assert "Research ended early: the report was asked for" in out
+    asked = [role_of(request) for request in wire.lab.models.requests]
+    assert (asked.count("orchestrator"), asked.count("writer")) == (1, 1)
+    again = wire.desk.call("finish", "light")
+    assert again.code == 2
+    assert "No research is at work on the run" in again.err
+
+
+@pytest.mark.fault(45)
+def test_a_message_to_a_killed_run_is_read_once_by_its_researchers(wire: WireDesk) -> None:
+    after_search = FIRST_SEARCH._replace(results=1)
+    for point, command in (
+        (FIRST_SEARCH, ASK),
+        (after_search, ("resume", "light", "--answer", WORDS)),
+    ):
+        wire.holds.points.add(point)
+        with wire.desk.started(*command) as process:
+            wait_for(point, wire, process)
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=SECONDS)
+    ended = wire.desk.call("resume", "light")
+    assert ended.code == 0, ended.err
+    requests = wire.lab.models.requests
+    shown = [
+        request.prompt.count(WORDS) for request in requests if point_of(request).task == "keeper"
+    ]
+    # The first call was made before the kill; all others are made in view of the message.
+    assert shown == [0, *(1 for _ in shown[1:])] and len(shown) > 3
+    decisions = [
+        request.prompt.count(WORDS) for request in requests if role_of(request) == "orchestrator"
+    ]
+    assert decisions[0] == 0 and set(decisions[1:]) == {1}

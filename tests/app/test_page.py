@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.commands import Point, WireDesk, wire_desk
+from kit.commands import Point, WireDesk, point_of, wire_desk
 from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, fail, say, use
 from kit.server import BERTHS, BROKEN, TARIFF, Server
@@ -50,6 +51,7 @@ LONG = "\n\n".join(
 """A report of 1,300 words, which is longer than any window."""
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 HELD = Point("researcher", "keeper")
+MATTERS = "The keeper matters most"
 Barriers = Callable[[Any], list[Any]]
 WAIT = 240_000
 """Timeout of the page in milliseconds, for a busy machine."""
@@ -363,24 +365,77 @@ def test_a_follow_up_that_begins_before_it_is_confirmed_is_shown_once(reader: Re
         assert page.locator("h1.question").all_inner_texts() == [QUESTION, FURTHER]
 
 
-def test_a_message_reaches_the_researchers(reader: Reader, desk: WireDesk) -> None:
+def test_a_message_is_read_by_researchers_at_work_and_the_page_says_by_whom(
+    reader: Reader, desk: WireDesk, barriers_of: Barriers
+) -> None:
+    desk.forget()
     with reader.page() as page:
         desk.holds.points.add(HELD)
         ask(page)
         page.locator(".task.done").first.wait_for()
-        before = len(desk.lab.models.requests)
-        reply(page, "The keeper matters most", "Send")
-        page.locator(".talk .user", has_text="The keeper matters most").wait_for()
+        reply(page, MATTERS, "Send")
+        message = page.locator(".talk .user", has_text=MATTERS)
+        message.get_by_text(
+            "Sent. Each researcher at work reads it before the next call."
+        ).wait_for()
         words = page.locator("#words")
         pytest.importorskip("playwright.sync_api").expect(words).to_have_value("", timeout=WAIT)
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        page.set_viewport_size({"width": 1500, "height": 900})
+        page.reload()
+        message.get_by_text("Sent. Each researcher").wait_for()
         words.fill("And the harbour")
+        desk.holds.release()
         page.locator(".report article").wait_for()
         assert words.input_value() == "And the harbour"
-        assert any(
-            "The keeper matters most" in request.prompt
-            for request in desk.lab.models.requests[before:]
-        )
+        assert message.locator(".quiet").inner_text() == "Read by “keeper” and the lead."
         assert FACTS["keeper"] in page.locator(".report article").inner_text()
+    requests = desk.lab.models.requests
+    asked = Counter(map(point_of, requests))
+    assert [asked[Point("researcher", "keeper", results)] for results in (0, 1, 2)] == [1, 1, 1]
+    shown = {point_of(request): request.prompt.count(MATTERS) for request in requests}
+    assert (shown[HELD], shown[Point("researcher", "keeper", 1)]) == (0, 1)
+    assert shown[Point("researcher", "light", 0)] == 0
+
+
+def test_research_is_finished_with_what_it_has(
+    reader: Reader, desk: WireDesk, barriers_of: Barriers
+) -> None:
+    with reader.page() as page:
+        desk.holds.points.add(HELD)
+        ask(page)
+        page.locator(".task.done").first.wait_for()
+        finish = page.get_by_role("button", name="Finish with what you have")
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        finish.click()
+        page.get_by_text("Finishing with what was found").wait_for()
+        assert finish.count() == 0
+        desk.holds.release()
+        page.locator(".report article").wait_for()
+        report = page.locator(".report").inner_text()
+        assert FACTS["light"] in report
+        assert "the report was asked for before the research was complete" in report
+
+
+def test_the_clock_never_runs_backwards(reader: Reader, desk: WireDesk) -> None:
+    with reader.page() as page:
+        page.clock.install()
+        desk.holds.points.add(HELD)
+        ask(page)
+        page.locator(".task.done").first.wait_for()
+        page.clock.fast_forward(90_000)
+        clock = page.locator(".clock", has_text=re.compile("^1 min"))
+        clock.wait_for()
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("This run was stopped. The results so far are saved.").wait_for()
+        page.clock.fast_forward(600_000)
+        desk.holds.points.add(HELD)
+        page.locator("[data-part=end]").get_by_role("button", name="Continue").click()
+        clock.wait_for()
+        desk.holds.release()
+        page.locator(".report article").wait_for()
+        # The server measures the time of work itself.
+        assert " of work in " not in page.locator(".byline").inner_text()
 
 
 @pytest.mark.fault(56)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import uuid
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from kit.server import GRAPH, THREE_TASKS, Conversation, Server, said, until, write_config
 from kit.server_graph import FOLDER, HOLD, NOTES
@@ -120,6 +123,37 @@ async def test_a_message_during_research_is_seen_in_the_next_turn(
     assert all(finding["ended"] == "done" for finding in values["findings"].values())
 
 
+async def test_a_message_and_the_end_of_research_go_a_way_of_their_own(
+    server: Server, client: LangGraphClient, desk: Desk
+) -> None:
+    talk = await Conversation(client).create()
+    started = await start_and_hold(talk, desk)
+    before = desk.counts(talk.thread)
+    words = "Tides matter most."
+    async with httpx.AsyncClient(base_url=f"{server.url}/research/runs") as web:
+        way = f"/{talk.thread}/messages"
+        refused: tuple[Any, ...] = (None, [], {"text": 5})
+        for odd in refused:
+            assert (await web.post(way, json=odd)).status_code == 422
+        assert (await web.post(way, json={"text": " "})).status_code == 422
+        unknown = await web.post(f"/{uuid.uuid4()}/finish")
+        assert unknown.status_code == 404
+        sent = await web.post(way, json={"text": words})
+        assert (await web.post(f"/{talk.thread}/finish")).status_code == 204
+        assert desk.counts(talk.thread) == before
+        desk.release()
+        await client.runs.join(talk.thread, started)
+        late = await web.post(way, json={"text": words})
+        assert late.status_code == 409
+        assert "No research is at work" in late.json()["detail"]
+    values = await talk.values()
+    [message] = [message for message in values["messages"] if message["content"] == words]
+    assert message["id"] == sent.json()["id"]
+    assert len(desk.calls(talk.thread, "orchestrator")) == 1
+    assert words in desk.calls(talk.thread, "writer")[0]["prompt"]
+    assert "asked for before the research was complete" in values["run"]["stop_reason"]
+
+
 async def has_ended(talk: Conversation, run: str) -> bool:
     return (await talk.client.runs.get(talk.thread, run))["status"] not in ("pending", "running")
 
@@ -193,5 +227,6 @@ async def test_odd_messages_in_an_edit_of_the_state_are_refused_in_words(
 
 
 def test_the_server_log_has_no_warning_or_error(server: Server) -> None:
-    # Refused edits are logged.
-    assert [line for line in server.complaints() if "/state 422 " not in line] == []
+    # Refused edits and messages are logged.
+    refused = re.compile(r"/(?:state 422|messages 422|messages 409|finish 404) ")
+    assert [line for line in server.complaints() if not refused.search(line)] == []

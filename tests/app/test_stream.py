@@ -19,11 +19,13 @@ from kit.runs import (
     QUESTION,
     REPORT,
     HandClock,
+    Hanging,
     Lab,
     lab,
     research,
     search,
     simple_research,
+    stopped_at,
     think,
 )
 from langchain_core.messages import AIMessage
@@ -33,7 +35,10 @@ from deep_research.app.stream import apackets, packets, replay, replay_thread
 from deep_research.app.words import GRAPHS
 from deep_research.core.errors import NoPlan, UnknownThread
 from deep_research.core.events import packets as p
+from deep_research.core.events.log import StoredLog
 from deep_research.core.events.packets import AnyPacket, OverallStop, Placement
+from deep_research.core.store.location import thread_id
+from deep_research.core.store.pages import Pages
 from deep_research.state import ResearchState
 
 WORDS = st.sampled_from(["Skerry", "Light", "Ada Moran", "harbour", "tide"])
@@ -322,3 +327,24 @@ def test_a_thread_is_run_and_replayed_by_its_name_and_yields_only_a_stop_once_fi
     ]
     with pytest.raises(UnknownThread, match="'nobody'"):
         list(replay_thread(run.graph, "nobody"))
+
+
+async def test_the_time_of_work_goes_on_where_a_stopped_run_ended(tmp_path: Path) -> None:
+    call = Hanging()
+    run = lab(
+        tmp_path,
+        orchestrator=[research("slow task"), REPORT],
+        researcher=[search("Ada Moran"), call, REPORT, "Slow. [1]"],
+    )
+    await stopped_at(run, call.is_begun)
+    pages = Pages(run.graph.page_store, thread_id(run.thread))
+    log = StoredLog(pages, (await run.state()).run.id)
+    _, before = await log.read_new()
+    worked = log.worked(is_at_work=False)
+    # The run has ended: the time until it goes on does not count.
+    assert log.worked(is_at_work=True) == worked >= before[-1]["worked"]
+    await run.ask(None)
+    held, after = await log.read_new()
+    assert held == len(before)
+    times = [packet["worked"] for packet in after]
+    assert times == sorted(times) and times[0] >= worked

@@ -309,6 +309,13 @@ class Holds:
     held: list[Received] = field(default_factory=list)
     pieces: int = 5
     """How much the writer writes before it falls silent."""
+    freed: threading.Event = field(default_factory=threading.Event)
+    """What the answers that are kept back wait for."""
+
+    def release(self) -> None:
+        """Let the answers go that are kept back."""
+        self.freed.set()
+        self.freed = threading.Event()
 
     def has_held(self, calls: int) -> bool:
         """Whether so many calls have been held."""
@@ -324,7 +331,7 @@ class Holds:
         return (
             replace(reply, ending="stall", after=self.pieces)
             if point.role == "writer"
-            else replace(reply, wait=HELD_SECONDS)
+            else replace(reply, until=self.freed)
         )
 
 

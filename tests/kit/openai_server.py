@@ -51,6 +51,8 @@ class Reply:
     """Pieces that are sent before an ending that is not `whole`."""
     wait: float = 0.0
     """Seconds until the first byte."""
+    until: threading.Event | None = None
+    """Keeps the answer back until it is set, or until the server closes."""
     indexes: bool = True
     """Whether pieces of calls carry the index that tells them apart."""
     streams: bool = True
@@ -303,6 +305,8 @@ class OpenAIServer:
         self.url = ""
         """The base URL, with `/v1`."""
         self.closing = threading.Event()
+        self.kept_back: list[threading.Event] = []
+        """What answers wait for."""
         self.answer = _answerer(script)
 
     @property
@@ -326,6 +330,8 @@ def openai_server(script: Script) -> Iterator[OpenAIServer]:
         yield server
     finally:
         server.closing.set()
+        for event in server.kept_back:
+            event.set()
         http.shutdown()
         http.hang_up()
         http.server_close()
@@ -429,6 +435,10 @@ class _Handler(BaseHTTPRequestHandler):
                 reply, usage={**KEEP, "prompt_tokens": max(read, KEEP["prompt_tokens"])}
             )
         self.fake.closing.wait(reply.wait)
+        if reply.until:
+            self.fake.kept_back.append(reply.until)
+            if not self.fake.closing.is_set():
+                reply.until.wait()
         if reply.body is not None:
             self._send(reply.status, reply.body, reply.content_type, reply.headers)
         elif received.path.endswith("/responses"):

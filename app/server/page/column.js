@@ -14,7 +14,7 @@ const BAR = 56, STEERING = 15_000;
 const SOON = 500, LATER = 10_000;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
-  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], open_gaps: [], open_points: [], checked: "", depth: "standard", changed: "", versions: [] };
+  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], open_gaps: [], open_points: [], checked: "", sent: [], is_finishing: false, worked: 0, depth: "standard", changed: "", versions: [] };
 
 // The server's offer once it has arrived, and the current thread; null on other views.
 export const page = { offer: null, thread: null };
@@ -22,6 +22,9 @@ export const page = { offer: null, thread: null };
 const view = { isFollowing: true, scrolled: 0, stage: "" };
 export const latest = () => page.thread?.exchanges.at(-1);
 const isAtWork = () => ["running", "starting"].includes(latest()?.run.status);
+
+// Seconds of work until now; they never run backwards.
+const workedNow = ({ run, worked, since }) => worked + (["running", "starting"].includes(run.status) ? (Date.now() - since) / 1000 : 0);
 
 // Sources are excluded and used again only between two runs.
 export function offerUse() {
@@ -33,7 +36,7 @@ const sectionOf = (exchange) => byId("column").querySelector(`[data-key="exchang
 
 const exchangeOf = (at, run) => ({
   index: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
-  cited: new Map(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
+  cited: new Map(), worked: 0, since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
 });
 
 export function draw() {
@@ -69,9 +72,9 @@ function write() {
 export function drawStrip() {
   byId("strip").hidden = !isAtWork();
   if (!isAtWork()) return;
-  const { run, live, since } = latest();
+  const { run, live } = latest();
   const costs = { tokens: Math.max(run.spent.tokens, live.tokens), usd: Math.max(run.spent.usd, live.usd) };
-  show(byId("strip"), strip(latest(), run.seconds + (Date.now() - since) / 1000, costs));
+  show(byId("strip"), strip(latest(), workedNow(latest()), costs));
 }
 
 export function exchangeInView() {
@@ -217,7 +220,7 @@ function take({ question_id: question, held, packets }) {
 function stand(run) {
   const { exchanges, on } = page.thread, { question_id: id } = latest().run;
   if ((id && run.question_id !== id) || slicesOf(run.messages).length > exchanges.length) openExchange("");
-  const exchange = latest(), { status, seconds } = exchange.run, { messages, failure, is_unfinished } = run;
+  const exchange = latest(), { status } = exchange.run, shown = workedNow(exchange), { messages, failure, is_unfinished } = run;
   // A question with nothing left to do is not at work: its follow-up is, which has stored nothing yet.
   const hasEnded = run.question_id && !is_unfinished && run.status === "running";
   // Until a follow-up begins, the server still reports how the question before it ended.
@@ -226,7 +229,7 @@ function stand(run) {
   // A message interrupts the run briefly.
   if (exchange.run.status === "stopped" && Date.now() - exchange.steered < STEERING) exchange.run = { ...exchange.run, status: "running" };
   exchange.wasAtWork ||= exchange.run.status === "running";
-  if (exchange.run.seconds !== seconds || exchange.run.status !== status) exchange.since = Date.now();
+  Object.assign(exchange, { worked: Math.max(shown, run.question_id === exchange.run.question_id ? run.worked : 0), since: Date.now() });
   if (exchange.run.status !== status) {
     exchange.passing = "";
     on.say(STATES[exchange.run.status] ?? exchange.run.status);

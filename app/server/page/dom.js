@@ -70,7 +70,7 @@ export const button = (action, words, more = {}) => h("button", { type: "button"
 export const dot = (status) => h("span", { class: `dot ${status}`, "aria-hidden": "true" });
 export const count = (number, noun) => `${number.toLocaleString("en").replaceAll(",", "\u202f")} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;
 export const money = (usd) => `$${usd.toFixed(usd < 0.1 ? 3 : 2)}`;
-export const duration = (seconds) => [seconds >= 59.5 && `${Math.floor(Math.round(seconds) / 60)} min`, (Math.round(seconds) % 60 > 0 || seconds < 1) && `${Math.round(seconds) % 60} s`].filter(Boolean).join(" ");
+export const duration = (seconds) => (seconds >= 7200 ? `${Math.round(seconds / 3600)} h` : 0) || [seconds >= 59.5 && `${Math.floor(Math.round(seconds) / 60)} min`, (Math.round(seconds) % 60 > 0 || seconds < 1) && `${Math.round(seconds) % 60} s`].filter(Boolean).join(" ");
 const dateOf = (moment) => (moment && !Number.isNaN(new Date(moment).valueOf()) ? new Date(moment) : null);
 export const day = (moment) => dateOf(moment)?.toLocaleDateString([], { dateStyle: "medium" }) ?? "";
 export const hour = (moment) => dateOf(moment)?.toLocaleTimeString([], { timeStyle: "short" }) ?? "";

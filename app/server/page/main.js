@@ -192,13 +192,21 @@ const submitted = {
     return reply(proposed === chosen ? { action: "approve" } : { action: "edit", plan });
   },
   answer: (form) => reply(form.words.value),
-  async steer({ words: { value } }) {
-    latest().steered = Date.now();
-    const run = await server.steer(page.thread.id, latest().run.graph, value);
-    latest().sent.push(value);
+  async steer({ words }) {
+    const { thread } = page, { run, story } = latest();
+    let started = "";
+    if (story.isWriting) {
+      latest().steered = Date.now();
+      started = await server.steer(thread.id, run.graph, words.value);
+      latest().sent.push(words.value);
+    } else {
+      await server.send(thread.id, words.value);
+      words.value = "";
+      if (run.status === "stopped") started = await server.goOn(thread.id, run.graph);
+    }
     draw();
     byId("column").querySelector("[data-key=during] li:last-child")?.scrollIntoView({ block: "center" });
-    return run;
+    return started;
   },
   async "follow-up"({ words: { value } }, choice) {
     const run = await goOn(value, await fileBlocks(), choice === "edit" ? { edit: true } : {});
@@ -216,6 +224,13 @@ const clicked = {
   toggle: ({ value }) => toggle(value, !document.body.classList.contains(`has-${value}`)),
   jump: () => keepInView(true),
   stop: () => ((latest().steered = 0), server.stop(page.thread.id)),
+  async finish() {
+    const { thread } = page, { run } = latest();
+    await server.finish(thread.id);
+    run.is_finishing = true;
+    draw();
+    return run.status === "stopped" && server.goOn(thread.id, run.graph);
+  },
   "go-on": () => server.goOn(page.thread.id, latest().run.graph),
   skip: () => reply({ action: "approve" }),
   end: () => reply({ action: "end" }),
@@ -231,7 +246,7 @@ const clicked = {
     control.setAttribute("aria-expanded", String(!isOpen));
   },
   example: (control) => fillIn("question", control.textContent),
-  suggest: (control) => fillIn("words", control.textContent),
+  suggest: (control) => fillIn("words", control.value || control.textContent),
   "start-rename"(control) {
     list.renamed = control.value;
     drawRuns();
@@ -254,7 +269,7 @@ const clicked = {
   "include-source": include,
 };
 
-const LISTENED = ["approve", "answer", "steer", "follow-up", "go-on", "skip", "end", "exclude-source", "replace-source"];
+const LISTENED = ["approve", "answer", "steer", "follow-up", "finish", "go-on", "skip", "end", "exclude-source", "replace-source"];
 
 async function act(name, work, control) {
   if (page.thread) latest().failure = "";

@@ -98,6 +98,9 @@ export async function followUp(thread, graph, words, files, more) {
 }
 export const reply = (thread, graph, value) => start(thread, graph, { command: { resume: value } });
 export const goOn = (thread, graph) => start(thread, graph, { input: null });
+export const send = (thread, text) => ask(`/research/runs/${thread}/messages`, { method: "POST", body: { text } });
+export const finish = (thread) => answer(`/research/runs/${thread}/finish`, { method: "POST" });
+// The only way for a report that is being written, which then begins anew.
 export const steer = (thread, graph, words) => start(thread, graph, { command: { update: said(words) }, multitask_strategy: "interrupt" });
 
 export async function runAtWork(thread) {

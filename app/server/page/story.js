@@ -4,7 +4,7 @@ const SHORT = 6;
 
 export const begin = () => ({
   plan: "", isPlanning: false, thoughts: [], branches: [], byKey: new Map(), looking: [], activity: "", draft: "", drafts: 0,
-  isWriting: false, isChecking: false, documents: new Map(), changed: [],
+  isWriting: false, isChecking: false, documents: new Map(), changed: [], heard: [], asked: 0, last: 0, worked: 0,
 });
 
 // The name of an address for a reader: that of the file, or the host of the page.
@@ -50,7 +50,7 @@ function does(branch, words) {
 }
 
 function addTo(branch, story, packet) {
-  branch.ended = packet.at ?? branch.ended;
+  branch.ended = story.worked;
   switch (packet.type) {
     case "reasoning_start": does(branch, "Thinking"); break;
     case "search_tool_start": branch.where = packet.is_internet_search ? "the web" : "your documents"; does(branch, `Searching ${branch.where}`); break;
@@ -76,14 +76,17 @@ function blocksOf({ content, changed = [] }) {
 }
 
 export function add(story, packet) {
-  story.began ??= packet.at;
+  story.asked ||= packet.at;
+  // The time of work, without pauses; logs of earlier versions have only the time of day.
+  Object.assign(story, { last: packet.at, worked: packet.worked ?? packet.at - story.asked });
   const { turn_index: turn, tab_index: tab, sub_turn_index: step } = packet.placement;
   const key = `${turn}.${tab}`;
   const begins = { research_agent_start: [packet.research_task, ""], step_started: [packet.task, packet.title] }[packet.type];
   if (begins) {
-    story.byKey.set(key, branchOf(key, turn, ...begins, packet.at));
+    story.byKey.set(key, branchOf(key, turn, ...begins, story.worked));
     return Object.assign(story, { branches: [...story.byKey.values()], activity: "" });
   }
+  if (packet.type === "message_read") return story.heard.push({ id: packet.message_id, reader: packet.reader, key });
   const branch = story.byKey.get(key);
   if (branch) return addTo(branch, story, packet);
   switch (packet.type) {

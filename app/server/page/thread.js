@@ -3,6 +3,7 @@
 import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
 import { markdown } from "./markdown.js";
+import { finishButton, messageList } from "./messages.js";
 import { isEdit, revertWords, versionList } from "./versions.js";
 
 const LONG_QUESTION = 130, LONG_LINE = 300;
@@ -31,7 +32,7 @@ export function slicesOf(messages) {
 function partsOf(slice, edited) {
   const parts = { question: "", attached: [], before: [], during: [], isEdited: false };
   let last = "";
-  for (const { role, kind, text, attached } of slice) {
+  for (const { role, kind, text, attached, id } of slice) {
     parts.attached.push(...(attached ?? []));
     if (role !== "user") {
       if (kind === "clarification") parts.before.push({ role, text });
@@ -40,13 +41,13 @@ function partsOf(slice, edited) {
       const isPlan = text.trim() === edited.trim() || (text.match(/^\s*\d+[.)]/gm) ?? []).length > 1;
       parts.isEdited ||= isPlan;
       if (text !== "approve" && !isPlan) parts.before.push({ role, text });
-    } else (last === "clarification" ? parts.before : parts.during).push({ role, text });
+    } else (last === "clarification" ? parts.before : parts.during).push({ role, text, id });
     last = role === "user" ? "user" : kind;
   }
   return parts;
 }
 
-const bubble = ({ role, text }, more) => h("li", { class: role, dir: "auto" }, role === "user" ? h("p", {}, folded(text, LONG_QUESTION)) : markdown(text), more);
+const bubble = ({ role, text }) => h("li", { class: role, dir: "auto" }, role === "user" ? h("p", {}, folded(text, LONG_QUESTION)) : markdown(text));
 
 // The plan as a field per step and checklist item; text between them is shown unchanged.
 const FIELD = /^[ \t]*(\d+[.)][ \t]+|[-*][ \t]+|(?=\S))(.*(?:\n(?![ \t]*(?:\d+[.)]|[-*]|#|$)).+)*)/gm;
@@ -107,11 +108,11 @@ function taskCard(branch, isAtWork) {
       state === "done" && branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
 }
 
-function researchLine({ run, story }) {
+function researchLine({ story }) {
   const files = new Set(story.branches.flatMap((branch) => [...branch.files.values()])), pages = new Set(story.branches.flatMap((branch) => [...branch.pages.keys()]));
-  const topics = story.branches.length;
+  const topics = story.branches.length, took = Math.max(...story.branches.map((branch) => branch.ended)) - story.branches[0]?.began;
   return [topics ? `Researched ${count(topics, "topic")}` : "First searches", files.size > 0 && count(files.size, "file"),
-    pages.size > 0 && count(pages.size, "page"), run.seconds >= 1 && duration(run.seconds)].filter(Boolean).join(", ");
+    pages.size > 0 && count(pages.size, "page"), took >= 1 && duration(took)].filter(Boolean).join(", ");
 }
 
 // The rounds as a timeline; all but the last are folded.
@@ -144,13 +145,21 @@ function endPart({ run, failure, isLatest, story }) {
       run.is_unfinished && h("p", { class: "quiet" }, "Fix the problem, or ask the server's operator to fix it, then try again.", kept), h("div", { class: "foot" }, goOn("Try again")));
   }
   if (run.status === "stopped" && isLatest) {
-    return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept), h("div", { class: "foot" }, goOn("Continue")));
+    return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept), h("div", { class: "foot" }, goOn("Continue"), run.is_unfinished && finishButton({ run, story })));
   }
   return run.status === "ended" && h("p", { class: "quiet", "data-part": "end" }, "You closed this question without a report.");
 }
 
-function byline({ run }) {
-  return [day(run.changed), DEPTHS[run.depth], run.sources.length ? count(run.sources.length, "source") : run.has_report && "no sources", run.seconds >= 1 && duration(run.seconds), run.spent.usd > 0 && money(run.spent.usd)]
+// The time that the run has worked; if it has paused, also the time from its beginning to its end.
+const PAUSE = 60;
+function times({ run, story }) {
+  const seconds = story.worked || run.seconds, passed = story.last - story.asked;
+  return seconds >= 1 && (passed - seconds > PAUSE ? `${duration(seconds)} of work in ${duration(passed)}` : duration(seconds));
+}
+
+function byline(exchange) {
+  const { run } = exchange;
+  return [day(run.changed), DEPTHS[run.depth], run.sources.length ? count(run.sources.length, "source") : run.has_report && "no sources", times(exchange), run.spent.usd > 0 && money(run.spent.usd)]
     .filter(Boolean).join(" · ");
 }
 
@@ -183,16 +192,13 @@ export function exchangeView(exchange, offer) {
   exchange.question = question || revertWords(run) || run.question;
   const asked = run.status === "waiting" && !("plan" in run.waiting) ? run.waiting.question : "";
   const isSaid = before.some((part) => part.text === asked);
-  const pending = exchange.sent.filter((words) => !during.some((part) => part.text === words));
-  const isHeard = stage === "research" || stage === "plan";
   return h("section", { class: "exchange", "data-key": `exchange-${exchange.index}`, "data-index": exchange.index, "data-stage": stage },
     h("h1", { class: "question", id: `question-${exchange.index}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached),
     (before.length > 0 || asked) && h("ol", { class: "talk", "data-part": asked ? "answer" : null }, before.map((part) => bubble(part)), asked && !isSaid && bubble({ role: "assistant", text: asked }),
       run.waiting.refused && asked && h("li", { class: "notice bad", role: "alert" }, run.waiting.refused)),
     planPart(exchange, isEdited, stage),
     researchPart(exchange, stage),
-    during.length + pending.length > 0 && h("ol", { class: "talk", "data-key": "during" }, [...during, ...pending.map((text) => ({ role: "user", text }))].map((part) =>
-      bubble(part, h("p", { class: "quiet" }, isHeard && run.status === "running" ? "Sent. The researchers will read it at their next turn." : "Passed to the researchers")))),
+    messageList(exchange, during),
     stage === "report" && !(run.has_report && run.status !== "running")
       && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" }, titleOf(exchange), h("p", { class: "byline quiet" }, byline(exchange)),
         h("article", { class: "report", "data-keep": true, "data-key": "draft", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })),
@@ -210,9 +216,10 @@ const WAYS = {
 export function strip({ run, story, passing }, seconds, costs) {
   const done = story.branches.filter((branch) => branch.state === "done").length;
   const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Evaluating what was found" : "Researching", plan: story.isPlanning ? "Planning" : "Getting ready" };
+  const finishing = run.is_finishing && !story.isWriting && "Finishing with what was found";
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
-  return [dot("running"), h("span", { class: "doing" }, passing || story.activity || stage[stageOf({ run, story })] || "Running"),
-    h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock" }, duration(seconds)), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
+  return [dot("running"), h("span", { class: "doing" }, finishing || passing || story.activity || stage[stageOf({ run, story })] || "Running"),
+    h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock", title: "Time of work; pauses do not count" }, duration(seconds)), run.status === "running" && finishButton({ run, story }), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
 export function dockView(exchange, offer) {
