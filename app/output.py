@@ -261,6 +261,7 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
         "spending": total(state.spending)._asdict(),
         "estimate": run.usual_cost.model_dump() if run.usual_cost else None,
         "trust": trust_data(stored),
+        "follow_ups": clean_nested([*state.report.follow_ups]) if state.report else [],
     }
 
 

@@ -452,6 +452,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "sources": _sources(state),
         "excluded": [state.sources[key].number for key in state.excluded],
         "trust": trust_with_lists(stored),
+        "follow_ups": list(state.report.follow_ups) if state.report else [],
         "doubts": stored.trust.doubts if stored.trust else "",
         "done": run.done,
         "messages": messages,

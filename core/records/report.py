@@ -114,6 +114,8 @@ class Draft(CitingText):
     """Open questions that, as the editor found, its text itself says are unknown."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
+    follow_ups: tuple[str, ...] = ()
+    """Questions that the reader may ask next, as the editor words them; see `Report.follow_ups`."""
     title: str = ""
     """The title that the model wrote above its text; empty if it wrote none."""
     foreword: str = ""
@@ -329,6 +331,8 @@ class Report(CitingText):
     """Statistics on it and its run; None if not checked."""
     grades: tuple[Grade, ...] = ()
     """Grades of the checklist items, as of the last draft; empty if there is no checklist."""
+    follow_ups: tuple[str, ...] = ()
+    """Questions that the reader may ask next, at most three; empty if the editor worded none."""
     outline_deviations: tuple[str, ...] = ()
     """How its headings differ from the outline in the settings; one sentence each."""
     house_words: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ import pytest
 from kit.commands import Desk
 from kit.runs import write_documents
 from kit.server import Server
-from kit.stored_runs import REPORTS, store_reports
+from kit.stored_runs import FOLLOW_UP, REPORTS, store_reports
 
 from deep_research.core.store.location import FILE_NAME, thread_id
 
@@ -60,12 +60,15 @@ def test_list_text_and_json_of_the_command_line_say_the_same(desk: Desk) -> None
         outcome = ", ".join(filter(None, ("completed", doubts)))
         [row] = [row for row in listed if f"[{name}]" in row]
         assert f"  {outcome} " in row
-        trust = json.loads(desk.call("show", name, "--format", "json").out)["trust"]
+        data = json.loads(desk.call("show", name, "--format", "json").out)
+        trust = data["trust"]
         assert (trust["line"], trust["doubts"]) == (line, doubts)
         assert (
             trust["supported"] + trust["corrected"] + trust["not_verified"] + trust["not_judged"]
             == trust["cited"]
         )
+        # What was not found is not suggested.
+        assert data["follow_ups"] == ([FOLLOW_UP] if name == "with-gaps" else [])
         assert f"\nAudit\n  {line}\n" in desk.call("show", name).out
 
 
@@ -151,3 +154,17 @@ def test_each_part_of_the_line_opens_its_list(
     page.set_viewport_size({"width": 390, "height": 844})
     listed("planned-report", "contradictions")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_suggested_question_fills_the_box_and_a_report_without_one_suggests_nothing(
+    page: Any, server: Server
+) -> None:
+    opened(page, server, "with-gaps")
+    assert page.locator(".next button").all_inner_texts() == [FOLLOW_UP]
+    page.get_by_role("button", name=FOLLOW_UP).click()
+    assert page.locator("#words").input_value() == FOLLOW_UP
+    assert page.evaluate("document.activeElement.id") == "words"
+    opened(page, server, "planned-report")
+    assert page.locator(".next").count() == 0

@@ -95,10 +95,12 @@ async def _killed(*_: Any) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _judge(grades: Sequence[Mapping[str, Any]]) -> ScriptedChatModel:
-    """A verifier that gives a draft these grades and judges its statements by their figures."""
+def _judge(grades: Sequence[Mapping[str, Any]], *follow_ups: str) -> ScriptedChatModel:
+    """A verifier that gives a draft these grades, judges its statements by their figures, and
+    suggests questions."""
+    form = call("grade_report", grades=grades, follow_ups=follow_ups)
     replies = {
-        "grade_report": lambda *_: calls(call("grade_report", grades=grades)),
+        "grade_report": lambda *_: calls(form),
         "": lambda messages, _: by_figures(messages[-1].text),
     }
     return ScriptedChatModel(replies=replies, profile=ModelProfile(max_input_tokens=100_000))
@@ -168,6 +170,8 @@ _COUNTED = {
     ],
 }
 _ANSWERED = [{"number": 1, "verdict": "answered"}, {"number": 2, "verdict": "answered"}]
+FOLLOW_UP = "Which lights on this coast are older than 1844?"
+"""The question that the editor of the run `with-gaps` suggests, beside one on what was not found."""
 _SOUND: dict[str, Any] = {
     "researcher": _ALL_FOUND,
     "writer": [_SUPPORTED],
@@ -184,7 +188,11 @@ REPORTS: dict[str, dict[str, Any]] = {
     },
     "marked": {**_SOUND, "writer": [f"{_SUPPORTED}\n\nIt stands 83 metres tall. [1]"]},
     "many-unproved": {**_SOUND, "writer": ["\n\n".join([_SUPPORTED, *_UNPROVED])]},
-    "with-gaps": {**_SOUND, "researcher": _FINDINGS, "verifier": _judge(_GRADES)},
+    "with-gaps": {
+        **_SOUND,
+        "researcher": _FINDINGS,
+        "verifier": _judge(_GRADES, FOLLOW_UP, "What is known of her death?"),
+    },
     "disputed": {**_SOUND, "researcher": _FINDINGS},
     "calculated": {
         **_SOUND,

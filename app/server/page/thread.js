@@ -191,7 +191,9 @@ export function exchangeView(exchange, offer) {
       && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" }, titleOf(exchange), h("p", { class: "byline quiet" }, byline(exchange)),
         h("article", { class: "report", "data-keep": true, "data-key": "draft", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })),
     stage === "report" && run.has_report && run.status !== "running" && reportPart(exchange, offer.formats),
-    endPart(exchange));
+    endPart(exchange),
+    stage === "report" && isLatest && run.status !== "running" && run.follow_ups.length > 0
+      && h("div", { class: "next", "data-key": "next" }, h("h2", {}, "Ask next"), run.follow_ups.map((words) => button("suggest", words, { class: "example", dir: "auto" }))));
 }
 
 const WAYS = {
