@@ -22,7 +22,7 @@ from ...core.records.report import Report, UnitVerdict
 from ...core.records.research import Calculation
 from ..words import EvidenceShown
 from ._body import report_body
-from .finished import Finished, audit_figures, plain_words, quotes_of, readable
+from .finished import Finished, audit_figures, plain_words, quotes_of, readable, trust_figures
 
 _DEEPEST = 3
 """Deepest heading level in the table of contents."""
@@ -86,6 +86,7 @@ def report_page(
         judges=sorted(judges),
         audit=audit,
         figures=figures,
+        trust=trust_figures(finished, words) if evidence != "none" else [],
         remarks=remarks,
         calculations=_calculations(finished.report) if evidence != "none" else {},
         formula_parts=_formula_parts,

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import lxml.html
 import pytest
 from kit.commands import Desk
 from kit.runs import write_documents
@@ -69,6 +71,9 @@ def test_list_text_and_json_of_the_command_line_say_the_same(desk: Desk) -> None
         )
         # What was not found is not suggested.
         assert data["follow_ups"] == ([FOLLOW_UP] if name == "with-gaps" else [])
+        exported = lxml.html.document_fromstring(desk.call("export", name, "--format", "html").out)
+        [shown] = exported.xpath("//p[contains(@class, 'trust')]")
+        assert re.findall(r"\d+", shown.text_content()) == re.findall(r"\d+", line)
         assert f"\nAudit\n  {line}\n" in desk.call("show", name).out
 
 
