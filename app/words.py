@@ -119,7 +119,7 @@ class ReportTrust(NamedTuple):
     contradictions: int = 0
     """Disputes between its sources."""
     calculations: int = 0
-    """Calculations that its text cites."""
+    """Calculations behind its figures: those that its text cites, and those of the judge."""
     open: int = 0
     """Gaps that it leaves."""
     answered: int = 0
@@ -147,9 +147,10 @@ class ReportTrust(NamedTuple):
     def of(cls, report: Report, gaps: Sequence[str]) -> ReportTrust:
         """Return what is known of a report, which leaves these gaps."""
         trust = cls.of_audit(report.audit) if report.audit else cls(was_checked=False)
+        of_judge = sum(map(len, report.calculations_of_judge.values()))
         answered = [grade for grade in report.grades if grade.verdict == "answered"]
         return trust._replace(
-            calculations=len(report.calculations),
+            calculations=len(report.calculations) + of_judge,
             open=len(gaps),
             answered=len(answered),
             points=len(report.grades),

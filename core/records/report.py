@@ -344,6 +344,19 @@ class Report(CitingText):
     there are none."""
 
     @property
+    def calculations_of_judge(self) -> dict[str, list[Calculation]]:
+        """The distinct calculations of the judge behind its figures, which its text does not cite,
+        in their order, by the statement that first rests on each."""
+        shown = set[str]()
+        by_statement: dict[str, list[Calculation]] = {}
+        for verdict in self.verdicts:
+            for calculation in verdict.calculations:
+                if calculation.line not in shown and not calculation.number:
+                    by_statement.setdefault(calculation.name, []).append(calculation)
+                shown.add(calculation.line)
+        return by_statement
+
+    @property
     def all_grades(self) -> tuple[Grade, ...]:
         """Its grades, and one for each further gap that it leaves open, also if that is no item of
         a checklist."""

@@ -1,6 +1,6 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
-import { byId, h, outcomeOf, show, STATES } from "./dom.js";
+import { byId, h, outcomeOf, show } from "./dom.js";
 import { Writing } from "./markdown.js";
 import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
@@ -229,7 +229,7 @@ function stand(run) {
   if (exchange.run.seconds !== seconds || exchange.run.status !== status) exchange.since = Date.now();
   if (exchange.run.status !== status) {
     exchange.passing = "";
-    on.say(STATES[exchange.run.status] ?? exchange.run.status);
+    on.say(outcomeOf(exchange.run));
     on.refreshRuns().catch(on.fail);
     if (exchange.run.status === "running") listen("").catch(() => {});
   }

@@ -33,11 +33,10 @@ export function trustLine(run) {
 
 // Calculations are listed as in the report: with formula, inputs and their sources.
 export function fillTrust(section, report) {
-  const list = section.querySelector(".trust .calculations .trust-list"), listed = report.querySelector("ol.calculations");
-  if (!list || !listed) return;
-  const copy = listed.cloneNode(true);
-  for (const element of copy.querySelectorAll("[id]")) element.removeAttribute("id");
-  list.replaceChildren(copy);
+  const list = section.querySelector(".trust .calculations .trust-list"), heading = report.querySelector('[aria-labelledby$="calculations"] > h2');
+  if (!list || !heading) return;
+  list.replaceChildren(...[...heading.parentElement.children].filter((part) => part !== heading).map((part) => part.cloneNode(true)));
+  for (const element of list.querySelectorAll("[id]")) element.removeAttribute("id");
 }
 
 const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
