@@ -102,14 +102,19 @@ class ListedRun(NamedTuple):
             return "waiting"
         return "failed" if self.failure else self.overview.status
 
+    @property
+    def outcome(self) -> str:
+        """Status in words, with what keeps a finished run from being plainly done."""
+        if self.status in ("completed", "completed_with_gaps"):
+            return ", ".join(filter(None, ("completed", self.overview.doubts)))
+        return self.status
+
     def line(self, shown: str) -> str:
         """Return the run as one line of a list, which starts with `shown`, the beginning of its
         id."""
         name = f"[{self.name}] " if self.name else ""
         words = " ".join(safe_text(name + self.overview.title).split())
-        status = "running in another process" if self.runner else self.status
-        if status in ("completed", "completed_with_gaps"):
-            status = ", ".join(filter(None, ("completed", self.overview.doubts)))
+        status = "running in another process" if self.runner else self.outcome
         changed = ""
         if self.overview.changed:
             changed = f"{datetime.fromisoformat(self.overview.changed).astimezone():%Y-%m-%d %H:%M}"
@@ -140,7 +145,7 @@ class ListedRun(NamedTuple):
         lines.append(f"Question  {overview.question}")
         if overview.depth:
             lines.append(f"Depth     {overview.depth}")
-        status = f"Status    {self.status}"
+        status = f"Status    {self.outcome}"
         reason = f"in {self.runner}" if self.runner else self.failure or overview.stop_reason
         if reason:
             status += f": {reason}"

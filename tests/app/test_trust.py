@@ -72,9 +72,10 @@ def test_list_text_and_json_of_the_command_line_say_the_same(desk: Desk) -> None
         # What was not found is not suggested.
         assert data["follow_ups"] == ([FOLLOW_UP] if name == "with-gaps" else [])
         exported = lxml.html.document_fromstring(desk.call("export", name, "--format", "html").out)
-        [shown] = exported.xpath("//p[contains(@class, 'trust')]")
-        assert re.findall(r"\d+", shown.text_content()) == re.findall(r"\d+", line)
-        assert f"\nAudit\n  {line}\n" in desk.call("show", name).out
+        [above] = exported.xpath("//p[contains(@class, 'trust')]")
+        assert re.findall(r"\d+", above.text_content()) == re.findall(r"\d+", line)
+        shown = desk.call("show", name).out
+        assert f"\nStatus    {outcome}\n" in shown and f"\nAudit\n  {line}\n" in shown
 
 
 @pytest.fixture(scope="module")

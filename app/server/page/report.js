@@ -1,13 +1,14 @@
 // A finished report: the server's HTML with citation chips, sortable tables and its check in one line.
 
 import { button, h, parsed, shortened } from "./dom.js";
-import { idOf } from "./trust.js";
 
 const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
 const UNPROVED = { unsupported: "No source cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
 const FOLDED = ["notes", "evidence", "not-read", "audit"];
 
 // Several reports share the page, so the ids of each get a prefix.
+export const idOf = (run) => `${run.question_id.slice(0, 8)}-`;
+
 function rename(report, prefix) {
   for (const name of REFERENCES) {
     for (const element of report.querySelectorAll(`[${name}]`)) {
@@ -129,7 +130,7 @@ export function renderReport(html, run) {
 const UNSHOWN = /\[(?:calc )?\d+(?:, ?\d+)*\]|\[\^[^\]]+\]|\]\([^)]*\)|^\s*\d{1,3}[.)]\s/g;
 const BLOCKS = "article :is(h2, h3, h4, h5, h6, p, li, table, pre)";
 const MOMENT = 8_000;
-const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
+export const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
 
 function lettersIn(element) {
   const copy = element.cloneNode(true);

@@ -1,6 +1,7 @@
 // The line below the title that says how far a report can be relied on; each of its numbers opens its list.
 
 import { button, h } from "./dom.js";
+import { idOf, lettersOf } from "./report.js";
 
 const VERDICTS = { answered: "✓", partly: "◐", "not answered": "○" };
 
@@ -22,13 +23,11 @@ function basis({ without_source: others, was_checked: wasChecked }, id) {
     h("p", {}, h("a", { href: `#${id}checked` }, "How it was checked, sentence by sentence"))] : h("p", {}, "The statements of this report were not compared with its sources.");
 }
 
-export const idOf = (run) => `${run.question_id.slice(0, 8)}-`;
-
 export function trustLine(run) {
   const { trust } = run, key = `trust-${run.question_id}`;
   return trust && h("div", { class: "trust", role: "group", "aria-label": "How far this report can be relied on", "data-keep": true, "data-key": key },
     trust.parts.map(({ name, words, items }) => h("details", { name: key, class: name, "data-part": name }, h("summary", {}, words),
-      h("div", { class: "trust-list" }, name === "supported" && basis(trust, idOf(run)), items.length > 0 && h("ol", {}, items.map((item) => h("li", { dir: "auto" }, LISTS[name](item))))))));
+      h("div", { class: "trust-list" }, name === "supported" ? basis(trust, idOf(run)) : items.length ? h("ol", {}, items.map((item) => h("li", { dir: "auto" }, LISTS[name](item)))) : "An earlier version stored this report without the list."))));
 }
 
 // Calculations are listed as in the report: with formula, inputs and their sources.
@@ -38,8 +37,6 @@ export function fillTrust(section, report) {
   list.replaceChildren(...[...heading.parentElement.children].filter((part) => part !== heading).map((part) => part.cloneNode(true)));
   for (const element of list.querySelectorAll("[id]")) element.removeAttribute("id");
 }
-
-const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
 
 // Brings the statement with these words into view, or the row or paragraph that has most of it.
 export function showStatement(control) {
