@@ -26,7 +26,7 @@ function basis({ without_source: others, was_checked: wasChecked }, id) {
 export function trustLine(run) {
   const { trust } = run, key = `trust-${run.question_id}`;
   return trust && h("div", { class: "trust", role: "group", "aria-label": "How far this report can be relied on", "data-keep": true, "data-key": key },
-    trust.parts.map(({ name, words, items }) => h("details", { name: key, class: name, "data-part": name }, h("summary", {}, words),
+    trust.parts.map(({ name, words, items }) => h("details", { name: key, class: name }, h("summary", {}, words),
       h("div", { class: "trust-list" }, name === "supported" ? basis(trust, idOf(run)) : items.length ? h("ol", {}, items.map((item) => h("li", { dir: "auto" }, LISTS[name](item)))) : "An earlier version stored this report without the list."))));
 }
 
