@@ -80,9 +80,8 @@ def test_list_text_and_json_of_the_command_line_say_the_same(desk: Desk) -> None
 
 @pytest.fixture(scope="module")
 def server(desk: Desk) -> Iterator[Server]:
-    settings = {"MODELS": "extractive", "SERVER_REQUIRE_TOKEN": "true"}
     with Server(
-        desk.folder, **{f"DEEP_RESEARCH_{name}": value for name, value in settings.items()}
+        desk.folder, DEEP_RESEARCH_MODELS="extractive", DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true"
     ) as server:
         yield server
 
