@@ -21,7 +21,7 @@ from ._stored import open_stored_run
 from ._terminal import print_output, say
 from .output import calls_line, engines_line
 from .runs import StoredRun
-from .words import DONE, FAILED, counted, counts_line
+from .words import DONE, FAILED, ReportTrust, counted
 
 
 @reports_errors
@@ -34,7 +34,7 @@ def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
     lines = [
         f"Run       {stored.thread}",
         f"Question  {stored.question}",
-        f"Counts    {counts_line(audit) if audit else 'the report was not checked'}",
+        f"Counts    {ReportTrust.of_audit(audit).line if audit else 'the report was not checked'}",
         f"Changed   {counted(len(changed), 'verdict')} since the report was written",
     ]
     engines = engines_line(stored.state)

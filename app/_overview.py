@@ -16,7 +16,6 @@ from ..core.dialogue.conversation import safe_text
 from ..core.settings.installed import code_version
 from ..core.store.location import FAILURE_NOTE, OVERVIEW_NOTE, SETTINGS_NOTE, StoredThread
 from ._settings import RunName
-from .words import counted
 
 if TYPE_CHECKING:
     from ..core.records.research import Strategy
@@ -41,8 +40,8 @@ class Overview(NamedTuple):
     """Whether the run has steps left."""
     status: str
     """Status of a run that is not running, waiting or failed."""
-    gaps: int
-    """How many gaps its report leaves open."""
+    doubts: str
+    """What keeps it from being plainly done, in words (see `ReportTrust.doubts`)."""
     changed: str
     """Time of the last change (ISO 8601)."""
     stop_reason: str
@@ -103,15 +102,19 @@ class ListedRun(NamedTuple):
             return "waiting"
         return "failed" if self.failure else self.overview.status
 
+    @property
+    def outcome(self) -> str:
+        """Status in words, with what keeps a finished run from being plainly done."""
+        if self.status in ("completed", "completed_with_gaps"):
+            return ", ".join(filter(None, ("completed", self.overview.doubts)))
+        return self.status
+
     def line(self, shown: str) -> str:
         """Return the run as one line of a list, which starts with `shown`, the beginning of its
         id."""
         name = f"[{self.name}] " if self.name else ""
         words = " ".join(safe_text(name + self.overview.title).split())
-        status = "running in another process" if self.runner else self.status
-        gaps = self.overview.gaps
-        if status == "completed_with_gaps" and gaps:
-            status = f"completed, {counted(gaps, 'gap')}"
+        status = "running in another process" if self.runner else self.outcome
         changed = ""
         if self.overview.changed:
             changed = f"{datetime.fromisoformat(self.overview.changed).astimezone():%Y-%m-%d %H:%M}"
@@ -142,7 +145,7 @@ class ListedRun(NamedTuple):
         lines.append(f"Question  {overview.question}")
         if overview.depth:
             lines.append(f"Depth     {overview.depth}")
-        status = f"Status    {self.status}"
+        status = f"Status    {self.outcome}"
         reason = f"in {self.runner}" if self.runner else self.failure or overview.stop_reason
         if reason:
             status += f": {reason}"

@@ -17,7 +17,7 @@ from ..core.models.request import pending_calls
 from ..core.records.research import UsualCost, dollars
 from ..core.settings.context import Clock, SystemClock
 from ._terminal import Output, ReaderGone, print_output, say
-from .words import counted, counts_line, usual_cost_words
+from .words import ReportTrust, counted, usual_cost_words
 
 if TYPE_CHECKING:
     from ..state import ResearchState
@@ -187,7 +187,7 @@ def describe(packet: AnyPacket) -> str:
         case packets.ReportGraded():
             return _describe_grades(packet)
         case packets.ReportAudited():
-            return counts_line(packet.audit)
+            return ReportTrust.of_audit(packet.audit).line
         case packets.EstimateMade():
             return usual_cost_line(packet.estimate)
     return ""

@@ -21,7 +21,7 @@ from ..state import ResearchState
 from ._overview import ListedRun, Overview
 from ._settings import RunName
 from .runs import StoredRun
-from .words import counted, counts_line, in_words
+from .words import counted, in_words
 
 _KIND_WORDS: Mapping[VersionKind, str] = {
     "research": "first report",
@@ -70,7 +70,7 @@ def listed_run(stored: StoredRun) -> ListedRun:
         asks=stored.asks,
         is_unfinished=stored.is_unfinished,
         status=stored.settled_status,
-        gaps=len(ReportNotes(stored.state).gaps()),
+        doubts=stored.trust.doubts if stored.trust else "",
         changed=stored.changed,
         stop_reason=run.stop_reason,
         time=time,
@@ -142,6 +142,8 @@ def _body_lines(stored: StoredRun) -> list[str]:
         lines += ["", "Research"]
         for finding in findings:
             lines += _finding_lines(state, finding)
+    if stored.trust:
+        lines += ["", "Audit", f"  {stored.trust.line}"]
     if state.report and state.report.audit:
         lines += _audit_lines(state, state.report.audit)
     versions = stored.versions
@@ -177,17 +179,13 @@ def _step_lines(step: PlanStep, outcome: StepOutcome) -> list[str]:
 def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
     """Return the lines on the check of the report."""
     lines = [
-        "",
-        "Audit",
-        f"  {counts_line(audit)}",
+        f"  {counted(audit.reasoning, 'other statement')} without need for a source",
         f"  {counted(audit.removed_markers, 'citation')} removed that named no source",
         *_corrected_lines(audit),
         f"  {counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, from "
         f"{counted(audit.independent_sources, 'independent organisation')}, "
         f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not "
         "readable",
-        f"  {counted(len(audit.disagreements), 'contradiction')}, "
-        f"{counted(len(audit.gaps), 'gap')} left open",
     ]
     engines = engines_line(state)
     if engines:
@@ -215,23 +213,15 @@ def version_line(version: Version) -> str:
 
 
 def end_line(stored: StoredRun) -> str:
-    """Summarise a finished run in one line: sources, statements, gaps, time and costs."""
+    """Summarise a finished run in one line: sources, trust, time and costs."""
     state = stored.state
     report = state.report
-    if report is None:
+    if report is None or stored.trust is None:
         return ""
     found = counted(len(state.sources), "source")
     read = [source for source in state.sources.values() if source.content_hash]
     parts = [f"{found} found, {len(read)} read, {len(report.sources)} cited"]
-    if report.audit:
-        parts.append(counts_line(report.audit))
-    gaps = ReportNotes(state).gaps()
-    if gaps:
-        parts.append(f"{counted(len(gaps), 'gap')}, named in the report")
-    elif state.run.status == "completed_with_gaps":
-        parts.append("with gaps, named in the report")
-    else:
-        parts.append("no gaps")
+    parts.append(stored.trust.line)
     parts.append(f"{in_words(state.run.active_seconds)}, {spent_line(state.spending)}")
     return f"Done: {'; '.join(parts)}."
 
@@ -270,7 +260,17 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
         "seconds": round(run.active_seconds, 3),
         "spending": total(state.spending)._asdict(),
         "estimate": run.usual_cost.model_dump() if run.usual_cost else None,
+        "trust": trust_data(stored),
+        "follow_ups": clean_nested([*state.report.follow_ups]) if state.report else [],
     }
+
+
+def trust_data(stored: StoredRun) -> dict[str, Any] | None:
+    """Return how far a report can be relied on, as numbers and in words; None if there is none."""
+    trust = stored.trust
+    if trust is None:
+        return None
+    return {**trust._asdict(), "line": trust.line, "doubts": trust.doubts}
 
 
 def _source_data(source: Source) -> dict[str, Any]:

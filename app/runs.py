@@ -46,6 +46,7 @@ from ..core.store.location import SETTINGS_NOTE, RunsLocation, thread_id
 from ..core.store.pages import LOCAL_USER, OWNER, Inbox, Pages, Sent
 from ..core.writing.basis import ReportBasis
 from ..core.writing.language import check_writing
+from ..core.writing.notes import ReportNotes
 from ..core.writing.versions import (
     Differences,
     ThreadVersions,
@@ -65,7 +66,7 @@ from .embed import (
 )
 from .stream import apackets
 from .versions import arevert_thread
-from .words import counts_line, default_strategy, strategy_of
+from .words import ReportTrust, default_strategy, strategy_of
 
 _APPROVED = "yes"
 _OF_ONE_QUESTION = frozenset({"clarify", "outline"})
@@ -172,10 +173,15 @@ class StoredRun(NamedTuple):
         return usual_cost_line(cost) if cost else ""
 
     @property
-    def checked(self) -> str:
-        """Number of statements of the report per verdict, in words; empty if it is unchecked."""
+    def trust(self) -> ReportTrust | None:
+        """How far the report can be relied on; None if there is none."""
         report = self.state.report
-        return counts_line(report.audit) if report and report.audit else ""
+        return ReportTrust.of(report, self.gaps) if report else None
+
+    @property
+    def gaps(self) -> list[str]:
+        """All that is missing in the report; empty if there is none."""
+        return ReportNotes(self.state).gaps()
 
     @property
     def status(self) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from ..core.records.report import Audit
+    from ..core.records.report import Audit, Report
     from ..core.records.research import Strategy, UsualCost
 
 DONE = 0
@@ -101,17 +101,97 @@ def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
     return "planned" if metadata.get(STRATEGY_KEY) == "planned" else "orchestrated"
 
 
-def counts_line(audit: Audit) -> str:
-    """Return the number of checked statements per verdict: "3 statements checked: 2 supported, 1
-    marked"."""
-    parts = {
-        "supported": audit.supported,
-        "corrected": audit.corrected,
-        "marked": audit.marked,
-        "not verified" if audit.was_judged else "not judged": audit.not_verified,
-        "that need no source": audit.reasoning,
-    }
-    counts = [f"{count} {words}" for words, count in parts.items() if count]
-    if not counts:
-        return "no statement checked"
-    return f"{counted(audit.checked, 'statement')} checked: {', '.join(counts)}"
+class ReportTrust(NamedTuple):
+    """How far a finished report can be relied on, in numbers: all interfaces show these."""
+
+    was_checked: bool
+    """Whether its statements were compared with their sources."""
+    cited: int = 0
+    """Statements of the draft that need a source; broken down in the next four fields."""
+    supported: int = 0
+    corrected: int = 0
+    not_verified: int = 0
+    """Those that no source supports, or that nothing proves."""
+    not_judged: int = 0
+    """Those that nothing proves, and of which no model that can be trusted has judged any."""
+    without_source: int = 0
+    """Statements that need no source: conclusions, headings that name a subject."""
+    contradictions: int = 0
+    """Disputes between its sources."""
+    calculations: int = 0
+    """Calculations behind its figures: those that its text cites, and those of the judge."""
+    open: int = 0
+    """Gaps that it leaves."""
+    answered: int = 0
+    points: int = 0
+    """Points of the request that it was graded on."""
+
+    @classmethod
+    def of_audit(cls, audit: Audit) -> ReportTrust:
+        """Return what the check of a report alone says of it."""
+        unproved = {"not_verified": audit.marked + audit.not_verified}
+        if not audit.was_judged:
+            unproved = {"not_verified": audit.marked, "not_judged": audit.not_verified}
+        return cls(
+            was_checked=True,
+            cited=audit.supported + audit.corrected + audit.marked + audit.not_verified,
+            supported=audit.supported,
+            corrected=audit.corrected,
+            without_source=audit.reasoning,
+            contradictions=len(audit.disagreements),
+            open=len(audit.gaps),
+            **unproved,
+        )
+
+    @classmethod
+    def of(cls, report: Report, gaps: Sequence[str]) -> ReportTrust:
+        """Return what is known of a report, which leaves these gaps."""
+        trust = cls.of_audit(report.audit) if report.audit else cls(was_checked=False)
+        of_judge = sum(map(len, report.calculations_of_judge.values()))
+        answered = [grade for grade in report.grades if grade.verdict == "answered"]
+        return trust._replace(
+            calculations=len(report.calculations) + of_judge,
+            open=len(gaps),
+            answered=len(answered),
+            points=len(report.grades),
+        )
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """What it says in words, by the name of the field."""
+        statements = counted(self.cited, "cited statement")
+        points = counted(self.points, "point")
+        parts = {
+            "supported": f"{self.supported} of {statements} supported",
+            "corrected": f"{self.corrected} corrected",
+            "not_verified": f"{self.not_verified} not verified",
+            "not_judged": f"{self.not_judged} not judged",
+            "contradictions": counted(self.contradictions, "contradiction"),
+            "calculations": counted(self.calculations, "calculation"),
+            "open": f"{self.open} open",
+            "points": f"{self.answered} of {points} answered",
+        }
+        numbers = self._asdict()
+        shown = {
+            name: words for name, words in parts.items() if numbers[name] or name == "supported"
+        }
+        if not self.was_checked:
+            shown["supported"] = "not checked"
+        elif not self.cited:
+            shown["supported"] = "no cited statement"
+        return shown
+
+    @property
+    def line(self) -> str:
+        """All that it says, in one line."""
+        return " · ".join(self.parts.values())
+
+    @property
+    def doubts(self) -> str:
+        """What keeps its run from being plainly done, in a few words; empty if nothing does."""
+        parts = self.parts
+        doubts = [] if self.was_checked else [parts["supported"]]
+        for name in ("not_verified", "not_judged", "open"):
+            if name in parts:
+                doubts.append(parts[name])
+        return ", ".join(doubts)

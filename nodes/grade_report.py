@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, field_validator
+from typing_extensions import override
 
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
@@ -32,6 +33,10 @@ _NOT_GRADED = (
     "The report was not compared with the checklist of the request: the verifier's model gave no "
     "grades."
 )
+
+_MOST_FOLLOW_UPS = 3
+_LONGEST_QUESTION = 200
+"""Maximum characters of a question that the reader may ask next."""
 
 
 class RequirementGrade(Form):
@@ -82,6 +87,25 @@ class GradeReport(Form):
                 logger = logging.getLogger(__name__)
                 logger.info("An edit is dropped: %d faults", error.error_count())
         return valid
+
+
+class GradeFirstDraft(GradeReport):
+    """Hand in the edits of the draft, and the grades that it has with them."""
+
+    follow_ups: list[str] = Field(default_factory=list)
+    """Up to three short questions that this reader would ask next, from figures, disputes or limits of the draft; none that was looked for in vain."""  # noqa: E501
+
+    @classmethod
+    @override
+    def tool_name(cls) -> str:
+        return GradeReport.tool_name()
+
+    @field_validator("follow_ups", mode="before")
+    @classmethod
+    def _texts(cls, given: object) -> list[str]:
+        """Leave out what is no text, so that the grades beside it count."""
+        items = given if isinstance(given, list) else []
+        return [words for words in items if isinstance(words, str)]
 
 
 async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -220,8 +244,26 @@ class _Editor:
             "named_gaps": (*draft.named_gaps, *gaps),
             "named_disputes": tuple(named),
             "findings": tuple(self._turn.state.findings),
+            "follow_ups": self._follow_ups(form, grades) or draft.follow_ups,
         }
         return draft.model_copy(update=changes)
+
+    def _follow_ups(self, form: GradeReport, grades: Sequence[Grade]) -> tuple[str, ...]:
+        """Return the questions of a form that the reader may ask next, without those on what was
+        looked for in vain."""
+        if not isinstance(form, GradeFirstDraft):
+            return ()
+        missing = self._turn.basis.not_found
+        for grade in grades:
+            if grade.verdict != "answered":
+                missing.append(grade.missing or grade.requirement)
+        questions = dict[str, None]()
+        for words in form.follow_ups:
+            question = " ".join(words.split())
+            is_open = any(covers_gap(question, gap) for gap in missing)
+            if question and len(question) <= _LONGEST_QUESTION and not is_open:
+                questions.setdefault(question)
+        return tuple(questions)[:_MOST_FOLLOW_UPS]
 
     async def _ask(
         self, draft: Draft, *, is_again: bool = False, left_out: Sequence[str] = ()
@@ -232,7 +274,7 @@ class _Editor:
         """
         blocks = list(map(shown_block, report_blocks(draft.text)))
         return await self._turn.filler.ask_if_possible(
-            GradeReport,
+            GradeReport if self._before.grades else GradeFirstDraft,
             "verifier",
             "grade_report",
             [],

@@ -18,11 +18,11 @@ from ...core.evidence.citations.rendering import (
     link_to,
     warning_above,
 )
-from ...core.records.report import Report, UnitVerdict
+from ...core.records.report import UnitVerdict
 from ...core.records.research import Calculation
 from ..words import EvidenceShown
 from ._body import report_body
-from .finished import Finished, audit_figures, plain_words, quotes_of, readable
+from .finished import Finished, audit_figures, plain_words, quotes_of, readable, trust_figures
 
 _DEEPEST = 3
 """Deepest heading level in the table of contents."""
@@ -86,8 +86,9 @@ def report_page(
         judges=sorted(judges),
         audit=audit,
         figures=figures,
+        trust=trust_figures(finished, words) if evidence != "none" else [],
         remarks=remarks,
-        calculations=_calculations(finished.report) if evidence != "none" else {},
+        calculations=finished.report.calculations_of_judge if evidence != "none" else {},
         formula_parts=_formula_parts,
         most_remarks=_MOST_REMARKS,
         numbers=numbers,
@@ -95,19 +96,6 @@ def report_page(
         reprints=reprints,
         link_to=link_to,
     )
-
-
-def _calculations(report: Report) -> dict[str, list[Calculation]]:
-    """Return the distinct calculations of the judge behind the report's figures, in its order, by
-    the statement that first rests on each."""
-    shown = set[str]()
-    by_statement: dict[str, list[Calculation]] = {}
-    for verdict in report.verdicts:
-        for calculation in verdict.calculations:
-            if calculation.line not in shown and not calculation.number:
-                by_statement.setdefault(calculation.name, []).append(calculation)
-            shown.add(calculation.line)
-    return by_statement
 
 
 def _formula_parts(calculation: Calculation) -> list[str | int]:

@@ -22,7 +22,7 @@ from ...core.records.research import dollars
 from ...core.records.sources import Dispute, Source
 from ...core.writing.versions import ThreadVersions
 from ..runs import StoredRun
-from ..words import in_words
+from ..words import ReportTrust, in_words
 
 _UNREADABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -63,6 +63,8 @@ class Finished(NamedTuple):
     """All sources of the run by key, cited or not; of a file that is only checked, none."""
     left_out: Sequence[str] = ()
     """Parts of the question that the report leaves out."""
+    trust: ReportTrust | None = None
+    """How far the report can be relied on; None for a report that no run has written."""
 
 
 def finished_report(stored: StoredRun) -> Finished:
@@ -92,6 +94,7 @@ def finished_report(stored: StoredRun) -> Finished:
         was_researched=shown.was_researched,
         sources={**stored.state.sources, **{source.key: source for source in shown.sources}},
         left_out=shown.left_out,
+        trust=ReportTrust.of(report, stored.gaps),
     )
 
 
@@ -157,13 +160,14 @@ def audit_figures(audit: Audit, labels: Labels, *, has_costs: bool = True) -> di
     """Return the figures of an audit that are not zero, as text by label; calls, tokens, cost, time
     if `has_costs`."""
     independent_sources = audit.independent_sources if audit.independent_sources > 1 else 0
+    trust = ReportTrust.of_audit(audit)
     counts = {
         labels.checked: audit.checked,
-        labels.supported: audit.supported,
-        labels.corrected: audit.corrected,
-        labels.marked: audit.marked,
-        labels.left_open if audit.was_judged else labels.unjudged: audit.not_verified,
-        labels.reasoning: audit.reasoning,
+        labels.supported: trust.supported,
+        labels.corrected: trust.corrected,
+        labels.left_open: trust.not_verified,
+        labels.unjudged: trust.not_judged,
+        labels.reasoning: trust.without_source,
         labels.removed_markers: audit.removed_markers,
         labels.corrected_markers: audit.corrected_markers,
         labels.sources_read: audit.sources_read,
@@ -184,6 +188,36 @@ def audit_figures(audit: Audit, labels: Labels, *, has_costs: bool = True) -> di
     if audit.usd:
         figures[labels.cost] = dollars(audit.usd)
     figures[labels.time] = in_words(audit.seconds)
+    return figures
+
+
+def trust_figures(finished: Finished, labels: Labels) -> list[tuple[str, str]]:
+    """Return how far the report can be relied on, as labelled numbers that are not zero, each after
+    the id of the section behind it; an empty id if there is none."""
+    trust = finished.trust
+    if trust is None:
+        return []
+    numbers = [
+        ("audit", labels.corrected, trust.corrected),
+        ("audit", labels.left_open, trust.not_verified),
+        ("audit", labels.unjudged, trust.not_judged),
+        (
+            "contradictions" if finished.contradictions else "",
+            labels.contradictions,
+            trust.contradictions,
+        ),
+        ("calculations", labels.calculations, trust.calculations),
+        ("gaps" if finished.report.audit else "", labels.gaps, trust.open),
+    ]
+    figures = list[tuple[str, str]]()
+    if trust.cited:
+        supported = labels.supported[:1].upper() + labels.supported[1:]
+        figures.append(("audit", f"{supported}: {trust.supported} / {trust.cited}"))
+    for section, label, number in numbers:
+        if number:
+            figures.append((section, f"{label}: {_grouped(number)}"))
+    if trust.points:
+        figures.append(("", f"{labels.points}: {trust.answered} / {trust.points}"))
     return figures
 
 

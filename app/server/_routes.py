@@ -43,7 +43,6 @@ from ...core.settings.context import Context
 from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import ReportBasis
-from ...core.writing.notes import ReportNotes
 from ...core.writing.versions import ThreadVersions, UnknownVersion
 from ...state import ResearchState
 from ..exports.formats import FORMATS, export_formats
@@ -52,6 +51,7 @@ from ..words import GRAPHS, EvidenceShown
 from ._bodies import sent_json
 from ._check_pool import UserChecks, end_idle_checkers
 from ._offer import offer_to, usual_costs
+from ._trust import trust_with_lists
 from .auth import opened_books, owner_of_checkpoints
 from .users import user_of
 
@@ -70,7 +70,7 @@ _HEARTBEAT_SECONDS = 15.0
 """Seconds of silence after which a comment keeps the stream of a check open."""
 _LINE = (
     "thread", "name", "label", "title", "first_title", "question", "asked", "graph", "status",
-    "changed",
+    "changed", "doubts",
 )  # fmt: skip
 """Data of a run (`run_data`) that the list of runs shows."""
 _REPORT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm", ".docx")
@@ -450,7 +450,6 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
             }
         )
     spent = total(state.spending)
-    notes = ReportNotes(state)
     data = {
         "thread": stored.thread,
         "name": stored.name,
@@ -480,10 +479,10 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "versions": [version.listed for version in stored.versions],
         "sources": _sources(state),
         "excluded": [state.sources[key].number for key in state.excluded],
-        "checked": stored.checked,
+        "trust": trust_with_lists(stored),
+        "follow_ups": list(state.report.follow_ups) if state.report else [],
+        "doubts": stored.trust.doubts if stored.trust else "",
         "done": run.done,
-        "open_gaps": notes.gaps(),
-        "open_points": notes.open_points(),
         "messages": messages,
     }
     return clean_nested(data)
@@ -636,9 +635,7 @@ async def _line(book: RunBook, thread: str) -> dict[str, Any]:
             "question": safe_text(" ".join(str(error).split())),
         }
     data = run_data(stored)
-    line = {name: data[name] for name in _LINE}
-    line["open"] = len(data["open_gaps"])
-    return line
+    return {name: data[name] for name in _LINE}
 
 
 async def _run(request: Request) -> StoredRun:

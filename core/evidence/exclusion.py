@@ -585,6 +585,7 @@ def _report_without(
     return report.model_copy(
         update={
             "grades": tuple(grades),
+            "follow_ups": (),
             "text": clean(excluded._parts_of(report).text),
             "calculations": _without_numbers(report.calculations, lost),
             "sources": tuple(kept.values()),

@@ -114,6 +114,8 @@ class Draft(CitingText):
     """Open questions that, as the editor found, its text itself says are unknown."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
+    follow_ups: tuple[str, ...] = ()
+    """Questions that the reader may ask next, as the editor words them; see `Report.follow_ups`."""
     title: str = ""
     """The title that the model wrote above its text; empty if it wrote none."""
     foreword: str = ""
@@ -329,6 +331,8 @@ class Report(CitingText):
     """Statistics on it and its run; None if not checked."""
     grades: tuple[Grade, ...] = ()
     """Grades of the checklist items, as of the last draft; empty if there is no checklist."""
+    follow_ups: tuple[str, ...] = ()
+    """Questions that the reader may ask next, at most three; empty if the editor worded none."""
     outline_deviations: tuple[str, ...] = ()
     """How its headings differ from the outline in the settings; one sentence each."""
     house_words: tuple[str, ...] = ()
@@ -338,6 +342,19 @@ class Report(CitingText):
     """SHA-256 (hex) of verdicts with all that they rest on, in the store, with which the thread's
     next check starts: its own, or earlier ones if no model that can be trusted judged it; empty if
     there are none."""
+
+    @property
+    def calculations_of_judge(self) -> dict[str, list[Calculation]]:
+        """The distinct calculations of the judge behind its figures, which its text does not cite,
+        in their order, by the statement that first rests on each."""
+        shown = set[str]()
+        by_statement: dict[str, list[Calculation]] = {}
+        for verdict in self.verdicts:
+            for calculation in verdict.calculations:
+                if calculation.line not in shown and not calculation.number:
+                    by_statement.setdefault(calculation.name, []).append(calculation)
+                shown.add(calculation.line)
+        return by_statement
 
     @property
     def all_grades(self) -> tuple[Grade, ...]:

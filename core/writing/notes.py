@@ -173,16 +173,6 @@ class ReportNotes:
         not use; `cited` as in `unused_tasks`."""
         return [*self.steps_not_researched(), *self.unused_tasks(cited)]
 
-    def open_points(self) -> list[str]:
-        """Return what the finished report leaves open and is worth asking for; empty if there is no
-        report."""
-        report = self._state.report
-        if report is None:
-            return []
-        if report.audit:
-            return list(report.audit.open_gaps)
-        return [*self.unanswered(), *self.outline_deviations(), *self.left_out()]
-
     def gaps(self) -> list[str]:
         """Return all that is missing in the finished report, as status, notes and exports count it;
         empty if there is no report."""

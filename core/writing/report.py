@@ -386,6 +386,7 @@ def unchecked(draft: Draft) -> Report:
         numbers=draft.numbers,
         calculations=draft.calculations,
         grades=draft.grades,
+        follow_ups=draft.follow_ups,
     )
 
 
@@ -476,6 +477,7 @@ def audited_report(
         verdicts=examined.verdicts,
         audit=audit,
         grades=state.draft.grades if state.draft else (),
+        follow_ups=state.draft.follow_ups if state.draft else (),
         outline_deviations=tuple(ReportNotes(state).outline_deviations()),
     )
 

@@ -81,15 +81,14 @@ def test_a_file_that_cannot_be_printed_needs_a_name(
 
 def test_show_describes_the_audit_in_words() -> None:
     page = run_page(standing(), NAME)
-    counted = "2 supported, 1 corrected, 1 marked, 1 not verified, 2 that need no source"
-    assert f"\nAudit\n  7 statements checked: {counted}\n" in page
+    counted = "2 of 5 cited statements supported · 1 corrected · 2 not verified · 1 contradiction"
+    assert f"\nAudit\n  {counted} · 1 open\n  2 other statements without need" in page
     assert "1 citation removed that named no source" in page
     assert "2 citations of findings corrected: another source states it" in page
     read = (
         "5 sources read, 3 cited, from 2 independent organisations, 0 seen only as a search excerpt"
     )
     assert f"\n  {read}; 1 not readable\n" in page
-    assert "1 contradiction, 1 gap left open" in page
     assert "12 model calls, 12345 tokens read, 678 written, $0.42" in page
 
 

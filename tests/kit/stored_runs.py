@@ -13,6 +13,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,6 +42,7 @@ from kit.planned import (
     step,
     suggestion,
 )
+from kit.reports import rewritten
 from kit.runs import DOCUMENTS, QUESTION, REPORT, Lab, lab, research, search
 
 FOLDER = Path("/tmp/deep-research-stored")
@@ -93,10 +95,12 @@ async def _killed(*_: Any) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _judge() -> ScriptedChatModel:
-    """A verifier that grades a draft and judges its statements by their figures."""
+def _judge(grades: Sequence[Mapping[str, Any]], *follow_ups: str) -> ScriptedChatModel:
+    """A verifier that gives a draft these grades, judges its statements by their figures, and
+    suggests questions."""
+    form = call("grade_report", grades=grades, follow_ups=follow_ups)
     replies = {
-        "grade_report": [calls(call("grade_report", grades=_GRADES))],
+        "grade_report": lambda *_: calls(form),
         "": lambda messages, _: by_figures(messages[-1].text),
     }
     return ScriptedChatModel(replies=replies, profile=ModelProfile(max_input_tokens=100_000))
@@ -113,7 +117,7 @@ def _orchestrated(folder: Path, database: Database, **scripts: Any) -> Lab:
         "orchestrator": [research(_LIGHT), research(_KEEPER), REPORT],
         "researcher": _FINDINGS,
         "writer": [_DRAFT],
-        "verifier": _judge(),
+        "verifier": _judge(_GRADES),
         "prices": {"scripted": (1.0, 2.0)},
     }
     return lab(folder / "orchestrated", graph=graph, **{**usual, **scripts})
@@ -148,31 +152,95 @@ RUNS: dict[str, dict[str, Any]] = {
 """What each run's models answer otherwise than usual, by the name of its thread."""
 
 
+_SUPPORTED = f"{_LIT} [1]\n\nAda Moran kept it until 1932. [2]"
+_UNPROVED = [f"It was painted in {year}. [1]" for year in range(1871, 1879)]
+_ALL_FOUND = {
+    _LIGHT: [_BOTH, REPORT, f"{_LIT} [1]"],
+    _KEEPER: [search("Ada Moran"), REPORT, "Ada Moran kept it until 1932. [1]"],
+}
+_COUNTED = {
+    **_ALL_FOUND,
+    _KEEPER: [
+        search("Ada Moran"),
+        calls(
+            call("calculate", calculations=["Years of service: 1932 [1] - 1901 [1] = years"]),
+            call("generate_report"),
+        ),
+        "Ada Moran kept it for 31 years [calc 1]. [1]",
+    ],
+}
+_ANSWERED = [{"number": 1, "verdict": "answered"}, {"number": 2, "verdict": "answered"}]
+FOLLOW_UP = "Which lights on this coast are older than 1844?"
+"""The question that the editor of the run `with-gaps` suggests, beside one on what was not found."""
+_SOUND: dict[str, Any] = {
+    "researcher": _ALL_FOUND,
+    "writer": [_SUPPORTED],
+    "verifier": _judge(_ANSWERED),
+}
+REPORTS: dict[str, dict[str, Any]] = {
+    "all-supported": _SOUND,
+    "corrected": {
+        **_SOUND,
+        "writer": {
+            "": [f"{_SUPPORTED}\n\nIt stands 83 metres tall. [1]"],
+            "rewrite_sentences": [rewritten("It stands 38 metres tall. [1]")],
+        },
+    },
+    "marked": {**_SOUND, "writer": [f"{_SUPPORTED}\n\nIt stands 83 metres tall. [1]"]},
+    "many-unproved": {**_SOUND, "writer": ["\n\n".join([_SUPPORTED, *_UNPROVED])]},
+    "with-gaps": {
+        **_SOUND,
+        "researcher": _FINDINGS,
+        "verifier": _judge(_GRADES, FOLLOW_UP, "What is known of her death?"),
+    },
+    "disputed": {**_SOUND, "researcher": _FINDINGS},
+    "calculated": {
+        **_SOUND,
+        "researcher": _COUNTED,
+        "writer": [f"{_LIT} [1]\n\nAda Moran kept it for 31 years [calc 1]. [2]"],
+    },
+    "not-judged": {**_SOUND, "limits": {"max_opinions": 0}},
+    "not-checked": {**_SOUND, "verify": "off"},
+    "planned-report": {},
+}
+"""What the models of runs answer whose reports differ in what the check says of them, by the name
+of the thread."""
+
+
+async def store_reports(path: Path, folder: Path) -> None:
+    """Store the finished runs of `REPORTS`; `folder` has the documents, in `docs`."""
+    async with open_database(RunsLocation(path)) as database:
+        for name, scripts in REPORTS.items():
+            await _ask(name, name, database, folder, scripts)
+
+
 async def _store(path: Path, name: str) -> None:
     """Store a run; before the first, three others of its kind finish, for its estimate, and are
     deleted."""
     async with open_database(RunsLocation(path)) as database:
         if name == "orchestrated-finished":
             for number in range(3):
-                await _ask(name, f"other {number}", database)
+                await _ask(name, f"other {number}", database, FOLDER, RUNS[name])
                 await database.saver.adelete_thread(thread_id(f"other {number}"))
-        await _ask(name, name, database)
+        await _ask(name, name, database, FOLDER, RUNS[name])
 
 
-async def _ask(name: str, thread: str, database: Database) -> None:
+async def _ask(
+    name: str, thread: str, database: Database, folder: Path, scripts: Mapping[str, Any]
+) -> None:
     """Store a run on a thread, with all limits chosen, until it is finished, waits, or kills this
     process."""
     begin = _planned if name.startswith("planned") else _orchestrated
-    run = begin(FOLDER, database, **RUNS[name])
+    run = begin(folder, database, **scripts)
     run.thread = thread
-    run.settings |= {"docs": (FOLDER / "docs",), "engines": (), "data_dir": FOLDER / "data"}
+    run.settings |= {"docs": (folder / "docs",), "engines": (), "data_dir": folder / "data"}
     chosen = {"docs": True, "engines": True, "limits": [*Limits.model_fields]}
     await ThreadNotes(database.store, thread).remember(chosen, run.context)
     state = await run.ask(QUESTION)
     if name.endswith("waiting"):
         assert "question" in await run.waiting()
     else:
-        assert state.report and state.report.audit
+        assert state.report and (state.report.audit or run.context.verify == "off")
 
 
 def write_stored_documents() -> None:

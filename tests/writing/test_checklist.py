@@ -107,6 +107,21 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
     assert run.all_used()
 
 
+async def test_questions_to_ask_next_come_with_the_first_grades_without_a_call_of_their_own(
+    tmp_path: Path,
+) -> None:
+    # Too many, one on what stays open, one too long, and one that is no text.
+    given = ["Who built\nthe light?", RANGE, {"question": "Who?"}, "a" * 201, "B?", "C?", "D?"]
+    run = checklist_lab(
+        tmp_path,
+        graded(*OPEN, follow_ups=given),
+        graded(*STILL_OPEN, edits=adding(), follow_ups=["Not asked for?"]),
+    )
+    state = await run.ask_for_report()
+    assert state.report and state.report.follow_ups == ("Who built the light?", "B?", "C?")
+    assert run.all_used()
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize(
     ("note", "added", "expected"),

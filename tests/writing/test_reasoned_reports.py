@@ -20,7 +20,7 @@ from langchain_core.language_models import ModelProfile
 
 from deep_research import Context, SourceDocument, check_report
 from deep_research.app.output import run_json
-from deep_research.app.words import counts_line
+from deep_research.app.words import ReportTrust
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import warning_above
 from deep_research.core.records.report import Audit, Report, UnitVerdict
@@ -609,7 +609,8 @@ async def test_without_a_judge_statements_are_not_judged_and_not_marked(
 ) -> None:
     judged = await checked("Hallam fitted 957 homes [1]. It is cheap [1].", {}, **settings)
     assert MARK not in judged.report.text
-    assert counts_line(judged.audit) == "2 statements checked: 2 not judged"
+    line = ReportTrust.of_audit(judged.audit).line
+    assert line == "0 of 2 cited statements supported · 2 not judged"
     shown = words_of(judged.page)
     assert f"{labels('en').unjudged}: 2" in shown
     assert labels("en").left_open not in shown

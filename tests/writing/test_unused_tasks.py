@@ -170,6 +170,6 @@ async def test_a_step_of_a_typed_plan_that_the_writer_leaves_out_is_named_and_th
     _, state = await finished(tmp_path, rules, verify=verify)
     assert state.report and state.run.status == "completed_with_gaps"
     assert "Not in the report: Ada Moran" in ReportNotes(state).lines()
-    assert ReportNotes(state).open_points() == ["Ada Moran"]
+    assert ReportNotes(state).gaps() == ["Ada Moran"]
     earlier = replace(state, run=state.run.model_copy(update={"status": "completed"}))
     assert "Not in the report: Ada Moran" not in ReportNotes(earlier).lines()

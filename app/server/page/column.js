@@ -1,12 +1,13 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
-import { button, byId, h, show, STATES } from "./dom.js";
+import { byId, h, outcomeOf, show } from "./dom.js";
 import { Writing } from "./markdown.js";
 import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
 import { sideView } from "./side.js";
 import { add, begin, read } from "./story.js";
-import { dockView, exchangeView, followUps, slicesOf, strip } from "./thread.js";
+import { dockView, exchangeView, slicesOf, strip } from "./thread.js";
+import { fillTrust } from "./trust.js";
 import { isEdit } from "./versions.js";
 
 const BAR = 56, STEERING = 15_000;
@@ -14,7 +15,7 @@ const BAR = 56, STEERING = 15_000;
 const SOON = 500, LATER = 10_000;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
-  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], open_gaps: [], open_points: [], checked: "", sent: [], is_finishing: false, worked: 0, depth: "standard", changed: "", versions: [] };
+  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], trust: null, doubts: "", follow_ups: [], sent: [], is_finishing: false, worked: 0, depth: "standard", changed: "", versions: [] };
 
 // The server's offer once it has arrived, and the current thread; null on other views.
 export const page = { offer: null, thread: null };
@@ -55,7 +56,7 @@ export function draw() {
   drawSide();
   offerUse();
   keepInView();
-  document.title = `${STATES[exchange.run.status] ?? ""}: ${exchange.question || "Deep Research"}`;
+  document.title = `${outcomeOf(exchange.run)}: ${exchange.question || "Deep Research"}`;
 }
 
 // Shows the report so far; only its last block is rendered again.
@@ -99,11 +100,10 @@ async function mountReport(exchange) {
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
   shown.replaceChildren(report);
+  fillTrust(section, report);
   if (exchange.wasAtWork && isEdit(run)) markChanges(report, exchange.story.changed);
   // Done only now, so that an arriving report does not take the focus.
   for (const quote of report.querySelectorAll("aside.quote")) quote.setAttribute("autofocus", "");
-  const further = followUps(run, headings.filter(({ id }) => section.querySelector(`article #${CSS.escape(id)}`)));
-  if (further.length) section.querySelector(".next")?.replaceChildren(h("h2", {}, "Ask next"), ...further.map((words) => button("suggest", words, { class: "example" })));
   if (!exchange.isLatest) settle(exchange);
   if (!page.thread?.exchanges.includes(exchange)) return;
   drawSide();
@@ -232,7 +232,7 @@ function stand(run) {
   Object.assign(exchange, { worked: Math.max(shown, run.question_id === exchange.run.question_id ? run.worked : 0), since: Date.now() });
   if (exchange.run.status !== status) {
     exchange.passing = "";
-    on.say(STATES[exchange.run.status] ?? exchange.run.status);
+    on.say(outcomeOf(exchange.run));
     on.refreshRuns().catch(on.fail);
     if (exchange.run.status === "running") listen("").catch(() => {});
   }

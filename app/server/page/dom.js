@@ -63,8 +63,12 @@ const policy = globalThis.trustedTypes?.createPolicy("report", { createHTML: (ht
 // A document rendered by the server from its allow-list; the policy of this page keeps its scripts from running.
 export const parsed = (html) => new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
 
-export const STATES = { running: "Running", waiting: "Waiting for you", completed: "Done", completed_with_gaps: "Done, with gaps",
+export const STATES = { running: "Running", waiting: "Waiting for you", completed: "Done", completed_with_gaps: "Done",
   stopped: "Stopped", failed: "Failed", ended: "Closed", unreadable: "Cannot be read", starting: "Starting" };
+// How a run stands, and what keeps a finished one from being plainly done.
+const isDone = ({ status }) => STATES[status] === STATES.completed;
+export const outcomeOf = (run) => [STATES[run.status] ?? run.status, isDone(run) && run.doubts].filter(Boolean).join(", ");
+export const outcomeDot = (run) => dot(isDone(run) ? (run.doubts ? "completed_with_gaps" : "completed") : run.status);
 export const DEPTHS = { quick: "Quick", standard: "Standard", deep: "Deep", auto: "Standard", recalled: "From what was read" };
 export const button = (action, words, more = {}) => h("button", { type: "button", "data-do": action, ...more }, words);
 export const dot = (status) => h("span", { class: `dot ${status}`, "aria-hidden": "true" });

@@ -10,6 +10,7 @@ import { missingView, nameOfRun, runList, undoView } from "./runs.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
 import { lineField, planOf } from "./thread.js";
+import { showStatement } from "./trust.js";
 import { differenceView } from "./versions.js";
 
 const UNDO_SECONDS = 10;
@@ -238,6 +239,7 @@ const clicked = {
   copy: async (control) => copy(control, await server.text(exportOf(control, "md"))),
   "copy-table": (control) => copy(control, tableText(control)),
   sort: sortTable,
+  "show-statement": showStatement,
   print: () => print(),
   revert: ({ value }) => server.revert(page.thread.id, Number(value)),
   async compare(control) {

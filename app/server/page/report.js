@@ -1,12 +1,14 @@
 // A finished report: the server's HTML with citation chips, sortable tables and its check in one line.
 
-import { button, count, h, parsed, shortened } from "./dom.js";
+import { button, h, parsed, shortened } from "./dom.js";
 
 const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
 const UNPROVED = { unsupported: "No source cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
 const FOLDED = ["notes", "evidence", "not-read", "audit"];
 
 // Several reports share the page, so the ids of each get a prefix.
+export const idOf = (run) => `${run.question_id.slice(0, 8)}-`;
+
 function rename(report, prefix) {
   for (const name of REFERENCES) {
     for (const element of report.querySelectorAll(`[${name}]`)) {
@@ -78,27 +80,15 @@ export function tableText(control) {
   return [...table.rows].map((row) => [...row.cells].map((_, index) => wordsOf(row, index)).join("\t")).join("\n");
 }
 
-const jump = (id, words) => h("a", { href: `#${id}` }, words);
-
 // One line about a source: its file or site, its facts, and whether it was read only in part; empty for an unknown source.
 export const aboutSource = (source) => (source ? [source.place !== source.title && source.place, ...source.facts, source.extent !== "whole" && "read in part"].filter(Boolean).join(" · ") : "");
 
-// Unverified statements and open points, shown above the text.
-function standing(report, marked, run) {
-  const pairs = report.querySelectorAll(".contradictions tbody tr").length, [supported] = / \d+ supported/.exec(run.checked) ?? [""];
-  const facts = [supported && jump("checked", `${supported.trim().replace(" ", " statements ")} by their sources`), marked.length && jump(marked[0].id, `${marked.length} not verified`),
-    pairs > 0 && jump("contradictions", count(pairs, "contradiction")),
-    run.open_gaps.length && report.querySelector("#gaps") && jump("gaps", `${count(run.open_gaps.length, "point")} still open`)].filter(Boolean);
-  return h("p", { class: "standing" }, facts.flatMap((fact) => [" · ", fact]).slice(1));
-}
-
-function howChecked(page, marked, run) {
-  if (!run.checked) return [];
+function howChecked(page, { trust }) {
+  if (!trust.was_checked) return [];
   const judge = page.querySelector(".legend .small")?.textContent;
-  return [h("p", {}, `Statements were compared with passages of the sources they cite. ${run.checked.replace(/^./, (first) => first.toUpperCase())}.${judge ? ` ${judge}.` : ""}`),
+  return [h("p", {}, `Statements were compared with passages of the sources they cite. ${trust.without_source ? `${trust.without_source} more need no source. ` : ""}${judge ? `${judge}.` : ""}`),
     h("ul", { class: "key" }, h("li", {}, h("span", { class: "cite supported" }, "1"), " The passage supports the statement."),
-      h("li", {}, h("span", { class: "cite" }, "1"), " The source is cited, but the sentence was not compared with it."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this.")),
-    marked.length > 0 && h("div", {}, h("h2", {}, "Not verified"), h("ol", {}, marked.map(({ id, claims }) => h("li", {}, jump(id, shortened(claims.filter((claim) => !claim.closest("em")).map((claim) => claim.textContent).join(" "), 140))))))];
+      h("li", {}, h("span", { class: "cite" }, "1"), " The source is cited, but the sentence was not compared with it."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this."))];
 }
 
 export function renderReport(html, run) {
@@ -115,27 +105,23 @@ export function renderReport(html, run) {
   }
   for (const cite of report.querySelectorAll("a.cite:not(.calc)")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel }));
   for (const claim of report.querySelectorAll(".claim:not(.supported)")) claim.title = UNPROVED[claim.className.split(" ")[1]];
-  // A sentence may span several elements.
-  const marked = [...Map.groupBy(report.querySelectorAll(".claim.unsupported"), (claim) => claim.dataset.claim).values()].map((claims) => ({ id: `unverified-${claims[0].dataset.claim}`, claims }));
-  for (const { id, claims } of marked) Object.assign(claims[0], { id, tabIndex: -1 });
   // Browsers do not open files from a page: show the text that was read instead.
   for (const link of report.querySelectorAll('a[href^="file:"]')) {
     const number = link.closest("li, tr, aside")?.querySelector(".number")?.textContent;
     link.replaceWith(number ? h("button", { type: "button", class: "link", "data-do": "open-source", value: number }, link.textContent) : link.textContent);
   }
   for (const element of report.querySelectorAll(".quote .foot button.link")) element.remove();
-  const checked = h("details", { class: "checked", id: "checked" }, h("summary", {}, run.checked ? `How it was checked: ${run.checked.replace(" checked: ", ", ")}` : "Notes"), howChecked(page, marked, run));
+  const checked = h("details", { class: "checked", id: "checked" }, h("summary", {}, run.trust.was_checked ? `How it was checked: ${run.trust.line}` : "Notes"), howChecked(page, run));
   for (const name of FOLDED) {
     const section = report.querySelector(`#${name}`)?.parentElement;
     if (section) checked.append(section);
   }
   report.querySelector("#sources")?.parentElement.classList.add("printed");
   if (checked.children.length > 1) report.append(checked);
-  report.prepend(standing(report, marked, run));
   const cited = Map.groupBy(report.querySelectorAll("article .cite"), (chip) => chip.textContent);
   groupChips(report);
   equipTables(report);
-  rename(report, `${run.question_id.slice(0, 8)}-`);
+  rename(report, idOf(run));
   const headings = [...report.querySelectorAll("article :is(h2, h3), :scope > section:not(.printed) h2")].map((heading) => ({ id: heading.id, words: heading.textContent.trim(), level: heading.tagName }));
   return { report, headings, cited: new Map([...cited].map(([number, chips]) => [number, chips.length])) };
 }
@@ -144,7 +130,7 @@ export function renderReport(html, run) {
 const UNSHOWN = /\[(?:calc )?\d+(?:, ?\d+)*\]|\[\^[^\]]+\]|\]\([^)]*\)|^\s*\d{1,3}[.)]\s/g;
 const BLOCKS = "article :is(h2, h3, h4, h5, h6, p, li, table, pre)";
 const MOMENT = 8_000;
-const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
+export const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
 
 function lettersIn(element) {
   const copy = element.cloneNode(true);

@@ -1,6 +1,6 @@
 // The list of runs: by day, searched, renamed, deleted.
 
-import { button, day, dot, h, hour, shortened, STATES } from "./dom.js";
+import { button, day, h, hour, outcomeDot, outcomeOf, shortened } from "./dom.js";
 
 // A run whose question is longer is listed under the title of its first report.
 const LONG = 90;
@@ -21,7 +21,7 @@ function row(run, current, renamed) {
   return h("li", { "data-key": run.thread },
     h("a", { href: `#/run/${run.thread}`, "aria-current": run.thread === current ? "page" : null, title: run.asked || name },
       h("span", { class: "line", dir: "auto" }, name),
-      h("span", { class: "quiet" }, dot(run.status), run.open ? `Done, ${run.open} open` : STATES[run.status] ?? run.status, run.changed && ` · ${hour(run.changed)}`)),
+      h("span", { class: "quiet" }, outcomeDot(run), outcomeOf(run), run.changed && ` · ${hour(run.changed)}`)),
     h("details", { class: "menu" }, h("summary", { "aria-label": `Actions for ${name}` }, "⋯"),
       h("div", { class: "menu-items" }, button("start-rename", "Rename", { value: run.thread }), button("delete", "Delete", { value: run.thread }))));
 }

@@ -10,7 +10,7 @@ const SHOWN_WHILE_READING = 40;
 const [OPEN, CLOSE] = ["\uE000", "\uE001"];
 
 function cardOf(source, times, isExcluded) {
-  return h("li", { "data-key": String(source.number) }, h("button", { type: "button", class: "source-card", "data-do": "open-source", value: String(source.number) },
+  return h("li", { "data-key": String(source.number) }, h("button", { type: "button", class: "source-card", "data-do": "open-source", value: String(source.number), title: "Read it, or stop using it" },
     h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title),
     h("span", { class: "quiet" }, [aboutSource(source), times > 0 && `cited ${times === 1 ? "once" : times === 2 ? "twice" : `${times} times`}`, isExcluded && "excluded by you"].filter(Boolean).join(" · "))));
 }

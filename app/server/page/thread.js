@@ -4,10 +4,10 @@ import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened 
 import { fileInput, fileList, sentFiles } from "./files.js";
 import { markdown } from "./markdown.js";
 import { finishButton, messageList } from "./messages.js";
+import { trustLine } from "./trust.js";
 import { isEdit, revertWords, versionList } from "./versions.js";
 
 const LONG_QUESTION = 130, LONG_LINE = 300;
-const PLAIN = /^\W*(?:\d+[.)]\s*)?(summary|related passages|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
 
 // The part (plan, answer, research, report, end) that a question has reached; it is open and kept in view.
 function stageOf({ run, story }) {
@@ -173,16 +173,10 @@ function reportPart(exchange, formats) {
       h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report as Markdown" }), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
+    trustLine(run),
     run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE)),
     isLatest && versionList(run),
     h("div", { class: "report", "data-keep": true, "data-key": "report", "data-of": run.question_id }, h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
-}
-
-// At most three follow-ups: what the report leaves open, then its sections.
-export function followUps(run, headings) {
-  const open = run.open_points.map((gap) => (gap.endsWith("?") ? gap : `Find out: ${gap}`));
-  const sections = headings.filter(({ words, level }) => level === "H2" && !PLAIN.test(words));
-  return [...open.slice(0, 2), ...sections.map(({ words }) => `Find further sources on “${words.replace(/^\d+[.)]\s*/, "")}”`)].slice(0, 3);
 }
 
 export function exchangeView(exchange, offer) {
@@ -204,7 +198,8 @@ export function exchangeView(exchange, offer) {
         h("article", { class: "report", "data-keep": true, "data-key": "draft", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })),
     stage === "report" && run.has_report && run.status !== "running" && reportPart(exchange, offer.formats),
     endPart(exchange),
-    stage === "report" && isLatest && run.has_report && run.status !== "running" && h("div", { class: "next", id: "next", "data-keep": true, "data-key": "next" }));
+    stage === "report" && isLatest && run.status !== "running" && run.follow_ups.length > 0
+      && h("div", { class: "next", "data-key": "next" }, h("h2", {}, "Ask next"), run.follow_ups.map((words) => button("suggest", words, { class: "example", dir: "auto" }))));
 }
 
 const WAYS = {

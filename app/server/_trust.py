@@ -1,0 +1,91 @@
+"""What the page's line on a report's trust opens: the statements, points and gaps behind each of
+its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...core.records.report import Report, UnitVerdict
+from ...core.records.sources import Dispute, Source
+from ..exports.finished import plain_words
+from ..output import trust_data
+from ..runs import StoredRun
+
+
+def trust_with_lists(stored: StoredRun) -> dict[str, Any] | None:
+    """Return how far a report can be relied on, with the `parts` of its line: the name and words of
+    each, and the `items` behind it, where these are not in the exported report; None if there is no
+    report."""
+    trust = trust_data(stored)
+    report = stored.state.report
+    if trust is None or report is None or stored.trust is None:
+        return None
+    lists = _lists(report, stored)
+    parts = list[dict[str, Any]]()
+    for name, words in stored.trust.parts.items():
+        parts.append({"name": name, "words": words, "items": lists.get(name, [])})
+    return {**trust, "parts": parts}
+
+
+def _lists(report: Report, stored: StoredRun) -> dict[str, list[dict[str, Any]]]:
+    """Return the entries behind the numbers, by their names."""
+    numbers = {key: number for number, key in report.keys.items()}
+    by_outcome: dict[str, list[dict[str, Any]]] = {
+        "corrected": [],
+        "marked": [],
+        "not_verified": [],
+    }
+    for verdict in report.verdicts:
+        if verdict.shown in by_outcome:
+            by_outcome[verdict.shown].append(_statement(verdict, numbers.get(verdict.source, 0)))
+    marked = by_outcome["marked"]
+    unproved = by_outcome["not_verified"]
+    audit = report.audit
+    is_judged = audit is not None and audit.was_judged
+    points = list[dict[str, Any]]()
+    for grade in report.grades:
+        points.append(
+            {
+                "text": grade.requirement,
+                "verdict": grade.verdict,
+                "missing": grade.missing,
+            }
+        )
+    return {
+        "corrected": by_outcome["corrected"],
+        "not_verified": [*marked, *unproved] if is_judged else marked,
+        "not_judged": unproved,
+        "contradictions": _disputes(audit.disagreements if audit else (), stored.state.sources),
+        "open": [{"text": gap} for gap in stored.gaps],
+        "points": points,
+    }
+
+
+def _statement(verdict: UnitVerdict, number: int) -> dict[str, Any]:
+    """Return a statement that was corrected or is not verified; `number`: that of the source whose
+    words decided."""
+    statement: dict[str, Any] = {"text": plain_words(verdict.text)}
+    if verdict.shown == "corrected":
+        return {**statement, "after": plain_words(verdict.after), "reason": verdict.reason}
+    return {**statement, "quote": plain_words(verdict.words), "number": number}
+
+
+def _disputes(disputes: Iterable[Dispute], sources: dict[str, Source]) -> list[dict[str, Any]]:
+    """Return disputes with both sides, and which of them holds."""
+    entries = list[dict[str, Any]]()
+    for dispute in disputes:
+        sides = list[dict[str, Any]]()
+        for side in dispute.sides:
+            source = sources.get(side.source)
+            sides.append(
+                {
+                    "text": side.text,
+                    "number": source.number if source else 0,
+                    "title": source.shown_title if source else "",
+                    "date": side.date[:10],
+                }
+            )
+        resolution = dispute.resolution if dispute.is_resolved else ""
+        entries.append({"sides": sides, "resolution": resolution})
+    return entries

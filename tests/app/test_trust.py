@@ -1,0 +1,175 @@
+"""What a report's check says of it is counted once: the page, its list of runs, its title, exports
+and the command line show the same numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import lxml.html
+import pytest
+from kit.commands import Desk
+from kit.runs import write_documents
+from kit.server import Server
+from kit.stored_runs import FOLLOW_UP, REPORTS, store_reports
+
+from deep_research.core.store.location import FILE_NAME, thread_id
+
+WAIT = 240_000
+POINTS = "2 of 2 points answered"
+LINES = {
+    "all-supported": f"2 of 2 cited statements supported · {POINTS}",
+    "corrected": f"2 of 3 cited statements supported · 1 corrected · {POINTS}",
+    "marked": f"2 of 3 cited statements supported · 1 not verified · {POINTS}",
+    "many-unproved": f"2 of 10 cited statements supported · 8 not verified · {POINTS}",
+    "with-gaps": "2 of 2 cited statements supported · 1 contradiction · 1 open · 1 of 2 points answered",
+    "disputed": f"2 of 2 cited statements supported · 1 contradiction · {POINTS}",
+    "calculated": f"2 of 2 cited statements supported · 1 calculation · {POINTS}",
+    "not-judged": f"1 of 2 cited statements supported · 1 not judged · {POINTS}",
+    "not-checked": f"not checked · {POINTS}",
+    "planned-report": "1 of 3 cited statements supported · 2 not verified · 1 contradiction · 3 open · "
+    "1 of 2 points answered",
+}
+DOUBTS = {
+    "marked": "1 not verified",
+    "many-unproved": "8 not verified",
+    "with-gaps": "1 open",
+    "not-judged": "1 not judged",
+    "not-checked": "not checked",
+    "planned-report": "2 not verified, 3 open",
+}
+"""What keeps a run from being plainly done."""
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A data folder with ten finished runs."""
+    desk = Desk(tmp_path_factory.mktemp("trust"))
+    write_documents(desk.docs)
+    desk.data.mkdir()
+    asyncio.run(store_reports(desk.data / FILE_NAME, desk.folder))
+    return desk
+
+
+def test_list_text_and_json_of_the_command_line_say_the_same(desk: Desk) -> None:
+    assert LINES.keys() == REPORTS.keys()
+    listed = desk.call("runs").out.splitlines()
+    for name, line in LINES.items():
+        doubts = DOUBTS.get(name, "")
+        outcome = ", ".join(filter(None, ("completed", doubts)))
+        [row] = [row for row in listed if f"[{name}]" in row]
+        assert f"  {outcome} " in row
+        data = json.loads(desk.call("show", name, "--format", "json").out)
+        trust = data["trust"]
+        assert (trust["line"], trust["doubts"]) == (line, doubts)
+        assert (
+            trust["supported"] + trust["corrected"] + trust["not_verified"] + trust["not_judged"]
+            == trust["cited"]
+        )
+        # What was not found is not suggested.
+        assert data["follow_ups"] == ([FOLLOW_UP] if name == "with-gaps" else [])
+        exported = lxml.html.document_fromstring(desk.call("export", name, "--format", "html").out)
+        [above] = exported.xpath("//p[contains(@class, 'trust')]")
+        assert re.findall(r"\d+", above.text_content()) == re.findall(r"\d+", line)
+        shown = desk.call("show", name).out
+        assert f"\nStatus    {outcome}\n" in shown and f"\nAudit\n  {line}\n" in shown
+
+
+@pytest.fixture(scope="module")
+def server(desk: Desk) -> Iterator[Server]:
+    with Server(
+        desk.folder, DEEP_RESEARCH_MODELS="extractive", DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true"
+    ) as server:
+        yield server
+
+
+@pytest.fixture
+def page(server: Server, chromium: Any) -> Iterator[Any]:
+    """The first view; nothing is written to the console of the page."""
+    context = chromium.new_context(reduced_motion="reduce")
+    context.set_default_timeout(WAIT)
+    page = context.new_page()
+    said = list[str]()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(f"{server.url}/#token={server.token}")
+    page.locator(".depths").wait_for()
+    yield page
+    context.close()
+    assert said == []
+
+
+def opened(page: Any, server: Server, name: str) -> Any:
+    """Open a run; return the part of its report."""
+    page.goto(f"{server.url}/#/run/{thread_id(name)}")
+    page.locator(".report article").wait_for()
+    return page.locator(".report-part")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_line_list_title_and_check_of_the_page_say_the_same(page: Any, server: Server) -> None:
+    for name, line in LINES.items():
+        part = opened(page, server, name)
+        assert " · ".join(part.locator(".trust summary").all_inner_texts()) == line
+        outcome = ", ".join(filter(None, ("Done", DOUBTS.get(name, ""))))
+        row = page.locator(".runs [aria-current] .quiet")
+        assert row.inner_text().rpartition(" · ")[0] == outcome
+        colour = "completed_with_gaps" if name in DOUBTS else "completed"
+        assert row.locator(".dot").get_attribute("class") == f"dot {colour}"
+        assert page.title().startswith(f"{outcome}: ")
+        checked = [] if name == "not-checked" else [f"How it was checked: {line}"]
+        assert part.locator(".checked > summary").all_inner_texts() == checked
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_each_part_of_the_line_opens_its_list(
+    page: Any, server: Server, barriers_of: Callable[[Any], list[Any]]
+) -> None:
+    def listed(name: str, kind: str) -> Any:
+        part = opened(page, server, name)
+        part.locator(f".trust .{kind} > summary").click()
+        assert barriers_of(page) == []
+        return part.locator(f".trust .{kind} .trust-list")
+
+    corrections = listed("corrected", "corrected")
+    assert corrections.locator("del").inner_text() == "It stands 83 metres tall."
+    assert corrections.locator("ins").inner_text() == "It stands 38 metres tall."
+    corrections.get_by_role("button").click()
+    focused = "document.activeElement.textContent"
+    assert page.evaluate(focused) == "It stands 38 metres tall."
+    unproved = listed("many-unproved", "not_verified")
+    assert unproved.locator("li").count() == 8
+    unproved.get_by_role("button", name="1875").click()
+    assert page.evaluate(focused) == "It was painted in 1875."
+    disputes = listed("disputed", "contradictions").inner_text()
+    assert "first time in 1844" in disputes and "in 1846" in disputes
+    calculations = listed("calculated", "calculations").inner_text()
+    assert "1932 - 1901 = 31 years" in calculations
+    assert "Ada Moran kept the Skerry Light from 1901 to 1932." in calculations
+    assert "her death" in listed("with-gaps", "open").inner_text()
+    points = listed("with-gaps", "points").locator("li").all_inner_texts()
+    assert points == ["✓When the light was lit", "◐Its keeper partly: her death"]
+    listed("all-supported", "supported").get_by_role("link").click()
+    page.locator(".checked[open] .evidence").wait_for()
+    page.set_viewport_size({"width": 390, "height": 844})
+    listed("planned-report", "contradictions")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_suggested_question_fills_the_box_and_a_report_without_one_suggests_nothing(
+    page: Any, server: Server
+) -> None:
+    opened(page, server, "with-gaps")
+    assert page.locator(".next button").all_inner_texts() == [FOLLOW_UP]
+    page.get_by_role("button", name=FOLLOW_UP).click()
+    assert page.locator("#words").input_value() == FOLLOW_UP
+    assert page.evaluate("document.activeElement.id") == "words"
+    opened(page, server, "planned-report")
+    assert page.locator(".next").count() == 0
