@@ -146,7 +146,7 @@ const BLOCKS = "article :is(h2, h3, h4, h5, h6, p, li, table, pre)";
 const MOMENT = 8_000;
 const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
 
-function lettersIn(element) {
+export function lettersIn(element) {
   const copy = element.cloneNode(true);
   for (const inner of copy.querySelectorAll(".cite, li > :is(ul, ol)")) inner.remove();
   unsetFormulas(copy);
