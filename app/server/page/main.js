@@ -7,6 +7,7 @@ import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { missingView, nameOfRun, runList, undoView } from "./runs.js";
+import { lightSentence, watchSentences } from "./sentences.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
 import { lineField, planOf } from "./thread.js";
@@ -147,6 +148,7 @@ async function include({ value: number }) {
 }
 
 function light(chip) {
+  lightSentence(chip);
   for (const card of document.querySelectorAll(".source-card.lit")) card.classList.remove("lit");
   const hint = byId("hint");
   if (!chip?.isConnected) return hint.matches(":popover-open") && hint.hidePopover();
@@ -346,5 +348,6 @@ addEventListener("hashchange", () => go().catch(fail));
 addEventListener("pagehide", finishDelete);
 setInterval(() => page.thread && drawStrip(), 1000);
 setInterval(() => !document.hidden && page.offer && refreshRuns().catch(() => {}), 60_000);
+watchSentences();
 server.takeToken();
 go().catch(fail);

@@ -1,6 +1,7 @@
 // A finished report: the server's HTML with citation chips, sortable tables and its check in one line.
 
 import { button, count, h, parsed, shortened } from "./dom.js";
+import { linkSentences } from "./sentences.js";
 
 const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
 const UNPROVED = { unsupported: "No source cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
@@ -18,27 +19,6 @@ function rename(report, prefix) {
 }
 
 const quoteOf = (report, chip) => report.querySelector(`#${CSS.escape(chip.getAttribute("popovertarget") ?? "none")}`);
-
-// Merges neighbouring chips of one source and verdict; the last one opens the passages of all.
-function groupChips(report) {
-  for (const block of report.querySelectorAll("article :is(p, li, td, blockquote)")) {
-    let last = null;
-    for (const chip of block.querySelectorAll("button.cite")) {
-      if (chip.closest("p, li, td, blockquote") !== block) continue;
-      if (last?.textContent === chip.textContent && last.className === chip.className) {
-        const [earlier, quote] = [quoteOf(report, last), quoteOf(report, chip)];
-        if (earlier !== quote) {
-          quote.querySelector(".title").after(...earlier.querySelectorAll("blockquote"));
-          earlier.remove();
-        }
-        // The space before the removed chip is removed too.
-        if (last.previousSibling?.nodeType === Node.TEXT_NODE) last.previousSibling.data = last.previousSibling.data.trimEnd();
-        last.remove();
-      }
-      last = chip;
-    }
-  }
-}
 
 function equipTables(report) {
   for (const table of report.querySelectorAll("article table")) {
@@ -133,7 +113,7 @@ export function renderReport(html, run) {
   if (checked.children.length > 1) report.append(checked);
   report.prepend(standing(report, marked, run));
   const cited = Map.groupBy(report.querySelectorAll("article .cite"), (chip) => chip.textContent);
-  groupChips(report);
+  linkSentences(report);
   equipTables(report);
   rename(report, `${run.question_id.slice(0, 8)}-`);
   const headings = [...report.querySelectorAll("article :is(h2, h3), :scope > section:not(.printed) h2")].map((heading) => ({ id: heading.id, words: heading.textContent.trim(), level: heading.tagName }));
