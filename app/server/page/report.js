@@ -1,7 +1,9 @@
 // A finished report: the server's HTML with citation chips, sortable tables and its check in one line.
 
 import { button, count, h, parsed, shortened } from "./dom.js";
+import { fileButton } from "./original.js";
 import { linkSentences } from "./sentences.js";
+import { nameOf } from "./story.js";
 
 const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
 const UNPROVED = { unsupported: "No source cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
@@ -98,12 +100,12 @@ export function renderReport(html, run) {
   // A sentence may span several elements.
   const marked = [...Map.groupBy(report.querySelectorAll(".claim.unsupported"), (claim) => claim.dataset.claim).values()].map((claims) => ({ id: `unverified-${claims[0].dataset.claim}`, claims }));
   for (const { id, claims } of marked) Object.assign(claims[0], { id, tabIndex: -1 });
-  // Browsers do not open files from a page: show the text that was read instead.
+  // Browsers do not open files from a page: the server sends the file from a card, elsewhere the text that was read is shown.
   for (const link of report.querySelectorAll('a[href^="file:"]')) {
     const number = link.closest("li, tr, aside")?.querySelector(".number")?.textContent;
-    link.replaceWith(number ? h("button", { type: "button", class: "link", "data-do": "open-source", value: number }, link.textContent) : link.textContent);
+    if (link.matches(".quote .foot a")) link.replaceWith(fileButton(number, nameOf(link.href), /#page=(\d+)$/.exec(link.href)?.[1]));
+    else link.replaceWith(number ? h("button", { type: "button", class: "link", "data-do": "open-source", value: number }, link.textContent) : link.textContent);
   }
-  for (const element of report.querySelectorAll(".quote .foot button.link")) element.remove();
   const checked = h("details", { class: "checked", id: "checked" }, h("summary", {}, run.checked ? `How it was checked: ${run.checked.replace(" checked: ", ", ")}` : "Notes"), howChecked(page, marked, run));
   for (const name of FOLDED) {
     const section = report.querySelector(`#${name}`)?.parentElement;
