@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import hashlib
+import re
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
 
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -23,27 +28,52 @@ _MEDIA_TYPES = {
 }
 
 
+_COMMENT = re.compile(rb"^[ \t]*(?://.*)?", re.MULTILINE)
+"""Indentation, and comments on lines of their own; each line keeps its number."""
+
+
+class PageFile(NamedTuple):
+    """A file of the page, as it is sent."""
+
+    content: bytes
+    compressed: bytes
+    """The content in gzip."""
+    tag: str
+    """Changes with the content."""
+
+
 async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a request for a file of the web page."""
     name = scope["path"].rpartition("/")[2] or "index.html"
-    content = (await asyncio.to_thread(_files)).get(name)
+    file = (await asyncio.to_thread(page_files)).get(name)
     headers = {
         "Content-Security-Policy": _POLICY,
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Cache-Control": "no-cache",
+        "Vary": "Accept-Encoding",
     }
-    if content is None:
+    if file is None:
         response = Response("Nothing is served here.", status_code=404, media_type="text/plain")
-    else:
-        media_type = _MEDIA_TYPES[name.rpartition(".")[2]]
-        response = Response(content, headers=headers, media_type=media_type)
-    await response(scope, receive, send)
+        return await response(scope, receive, send)
+    asked = Request(scope).headers
+    headers["ETag"] = file.tag
+    if asked.get("if-none-match") == file.tag:
+        response = Response(status_code=304, headers=headers)
+        return await response(scope, receive, send)
+    content = file.content
+    if "gzip" in asked.get("accept-encoding", ""):
+        content = file.compressed
+        headers["Content-Encoding"] = "gzip"
+    media_type = _MEDIA_TYPES[name.rpartition(".")[2]]
+    response = Response(content, headers=headers, media_type=media_type)
+    return await response(scope, receive, send)
 
 
 @cache
-def _files() -> dict[str, bytes]:
+def page_files() -> dict[str, PageFile]:
+    """Return the files of the page by name; blocks."""
     files = dict[str, bytes]()
     for file in resources.files("deep_research.app.server.page").iterdir():
         if file.name.rpartition(".")[2] in _MEDIA_TYPES:
@@ -51,4 +81,12 @@ def _files() -> dict[str, bytes]:
     # The page shows reports as they are exported.
     style = resources.files("deep_research.app.exports").joinpath("templates", "page.css")
     files["report.css"] = style.read_bytes()
-    return files
+    return {name: _sent(name, content) for name, content in files.items()}
+
+
+def _sent(name: str, content: bytes) -> PageFile:
+    """Return a file as it is sent: scripts without comments and indentation."""
+    if name.endswith(".js"):
+        content = _COMMENT.sub(b"", content)
+    digest = hashlib.sha256(content).hexdigest()
+    return PageFile(content, gzip.compress(content, mtime=0), f'"{digest[:32]}"')

@@ -39,6 +39,7 @@ from ...core.events.log import StoredLog
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to
 from ...core.records.research import total
+from ...core.records.sources import Source
 from ...core.settings.context import Context
 from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
@@ -51,6 +52,7 @@ from ..words import GRAPHS, EvidenceShown
 from ._bodies import sent_json
 from ._check_pool import UserChecks, end_idle_checkers
 from ._offer import offer_to, usual_costs
+from ._originals import file_name, original_of
 from ._trust import trust_with_lists
 from .auth import opened_books, owner_of_checkpoints
 from .users import user_of
@@ -293,18 +295,10 @@ async def show_source(request: Request) -> Response:
     too.
     """
     stored = await _run(request)
-    number = request.path_params["number"]
+    source = _source(request, stored)
+    key = source.key
     report = stored.state.report
-    sources = stored.state.sources
     keys = report.keys if report else {}
-    in_thread = {source.number: key for key, source in sources.items() if source.number}
-    key = in_thread.get(number)
-    if request.query_params.get("of") != "thread":
-        # Numbers in a report are those in the thread; its table of disputes may cite a source that
-        # its text does not.
-        key = keys.get(number, key)
-    if key is None:
-        raise HTTPException(404, f"Source {number} does not exist.")
     pages = Pages(opened_books[-1].database.store, stored.thread)
     texts = await ReportBasis(stored.state).texts(pages, [key])
     number_in_report = 0
@@ -317,7 +311,6 @@ async def show_source(request: Request) -> Response:
         for passage in claim.passages:
             if passage.source == key and passage.quote:
                 quotes.append(passage.quote)
-    source = sources[key]
     link = link_to(source)
     if not link.startswith(("http://", "https://")):
         # Browsers do not open local files from a web page.
@@ -329,12 +322,20 @@ async def show_source(request: Request) -> Response:
         "title": source.shown_title,
         "quotes": quotes,
         "link": link,
+        "file": file_name(source),
         "read_at": source.read_at,
         "number_in_thread": source.number,
         "is_excluded": source.key in current.state.excluded,
         "texts": [text.text for text in texts.get(key, ())],
     }
     return JSONResponse(clean_nested(data), headers={"Cache-Control": "no-store"})
+
+
+async def open_file(request: Request) -> Response:
+    """Return the file of a cited document, as it is now; its number is read as by `show_source`."""
+    stored = await _run(request)
+    source = _source(request, stored)
+    return await asyncio.to_thread(original_of, source, _user(request), stored.thread)
 
 
 async def exclude_source(request: Request) -> Response:
@@ -421,6 +422,7 @@ ROUTES: Sequence[Route] = (
     Route("/research/runs/{thread}/differences", compare_versions),
     Route("/research/runs/{thread}/revert", revert_run, methods=["POST"]),
     Route("/research/runs/{thread}/sources/{number:int}", show_source),
+    Route("/research/runs/{thread}/sources/{number:int}/file", open_file),
     Route("/research/runs/{thread}/excluded/{number:int}", exclude_source, methods=["PUT"]),
     Route("/research/runs/{thread}/excluded/{number:int}", include_source, methods=["DELETE"]),
 )
@@ -668,6 +670,22 @@ async def _run_at_version(request: Request) -> StoredRun:
         return await book.at_version(stored)
     version = ThreadVersions(stored.state).of_question(stored.state.run.id)
     return await book.with_version(stored, version) if version else stored
+
+
+def _source(request: Request, stored: StoredRun) -> Source:
+    """Return the source with the number in the path of a request; raises status 404."""
+    number = request.path_params["number"]
+    sources = stored.state.sources
+    in_thread = {source.number: key for key, source in sources.items() if source.number}
+    key = in_thread.get(number)
+    report = stored.state.report
+    if report and request.query_params.get("of") != "thread":
+        # Numbers in a report are those in the thread; its table of disputes may cite a source that
+        # its text does not.
+        key = report.keys.get(number, key)
+    if key is None:
+        raise HTTPException(404, f"Source {number} does not exist.")
+    return sources[key]
 
 
 def _number(request: Request, name: str) -> int | None:

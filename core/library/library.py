@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from functools import cached_property, partial
 from itertools import chain
 from math import log
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple, TypeVar
 
 from ...prompts import fence
@@ -21,7 +21,7 @@ from ..errors import DocumentsUnreadable
 from ..evidence.text.language import detect_language
 from ..evidence.text.similarity import distinct, grouped, rarity, without_repeated
 from ..evidence.text.words import DRAFT_WORDS, GENERIC_WORDS, STOP_WORDS, sought_words, stem, tokens
-from ..reading.documents.records import Unreadable
+from ..reading.documents.records import Unreadable, kind_of_file
 from ..records.sources import DOCUMENT_SCHEME, Source
 from ..settings.context import Context
 from ._candidates import LibraryPassage, terms_of
@@ -292,6 +292,23 @@ class Library:
             if entry:
                 return LibraryDocument(self._source(root, entry), entry.text)
         return None
+
+    def content(self, address: str) -> bytes:
+        """Return the file with this address, as it is now.
+
+        Files that are never indexed (hidden, linked, unsupported or too large) are not read, and
+        nothing outside `docs` is. Raises `Unreadable` and `DocumentsUnreadable`.
+        """
+        for root in self._roots:
+            path = root.path_of(address)
+            parts = PurePath(path).parts
+            if not path or kind_of_file(path) is None:
+                continue
+            if PurePath(path).is_absolute() or any(part.startswith(".") for part in parts):
+                continue
+            most = self._context.limits.max_document_bytes
+            return read_file(root.path, FoundFile(path, 0, 0), most)
+        raise Unreadable("unreadable", "it is in none of the folders that are searched")
 
     def texts(self, addresses: Iterable[str]) -> dict[str, str]:
         """Return the texts of the documents with these addresses, as indexed; without those that do

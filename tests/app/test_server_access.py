@@ -150,7 +150,7 @@ async def test_nobody_reaches_the_threads_of_another(
             *(("GET", f"{thread}/runs/{run['run_id']}{part}", None) for part in ("", "/stream")),
             *(
                 ("GET", f"/research/runs/{talk.thread}/{part}", None)
-                for part in ("packets", "export", "sources/1")
+                for part in ("packets", "export", "sources/1", "sources/1/file")
             ),
             *(
                 ("POST", f"{thread}/{part}", {})

@@ -111,8 +111,15 @@ async def test_a_run_is_listed_found_renamed_shown_with_earlier_reports_and_dele
     at = f"question={earlier['question_id']}"
     page = (await web.get(f"{path}/export?format=html&{at}")).text
     assert FIRST in page and FURTHER not in page
-    source = await get(web, f"{path}/sources/{earlier['sources'][0]['number']}?{at}")
+    number = earlier["sources"][0]["number"]
+    source = await get(web, f"{path}/sources/{number}?{at}")
     assert source["quotes"] and source["quotes"][0] in "".join(source["texts"])
+    file = await web.get(f"{path}/sources/{number}/file?{at}")
+    assert file.content == (server.docs / source["file"]).read_bytes()
+    assert file.headers["content-type"].startswith("text/plain")
+    assert file.headers["content-disposition"].startswith("attachment")
+    assert file.headers["content-security-policy"] == "sandbox"
+    assert (await web.get(f"{path}/sources/99/file")).status_code == 404
     assert (await web.get(f"{path}/export?question=none")).status_code == 404
 
     assert (await web.delete(path, headers={"X-Api-Key": BOB})).status_code == 404

@@ -79,6 +79,29 @@ def test_no_address_leads_out_of_the_folder(papers: Papers) -> None:
     assert [address for address in NOWHERE if library.read(address)] == []
 
 
+def test_a_file_is_opened_as_it_is_but_none_that_is_not_searched(papers: Papers) -> None:
+    library = papers.indexed()
+    bridge = papers.docs / "old" / "Velm bridge.txt"
+    bridge.write_bytes(b"The bridge was closed.\r\n")
+    assert library.content(bridge.as_uri()) == bridge.read_bytes()
+    assert library.content("docs:papers/old/Velm bridge.txt") == bridge.read_bytes()
+    assert papers.library(bridge).content(bridge.as_uri()) == bridge.read_bytes()
+    (papers.data / "secret.txt").write_text("secret")
+    (papers.docs / ".hidden.txt").write_text("secret")
+    (papers.docs / "linked.txt").symlink_to(papers.data / "secret.txt")
+    (papers.docs / "linked").symlink_to(papers.data)
+    (papers.docs / "program.exe").write_text("secret")
+    inside = [".hidden.txt", "linked.txt", "linked/secret.txt", "program.exe", "old/../.hidden.txt"]
+    uri = papers.docs.as_uri()
+    others = [f"{uri}/{path}" for path in (*inside, "../data/secret.txt", "/etc/passwd", "old")]
+    others += [(papers.data / "secret.txt").as_uri(), f"{uri}/%2e%2e/data/secret.txt"]
+    for address in (*NOWHERE, *others):
+        with pytest.raises(Unreadable):
+            library.content(address)
+    with pytest.raises(Unreadable, match="larger than 10 bytes"):
+        papers.library(max_document_bytes=10).content(bridge.as_uri())
+
+
 def test_folders_of_one_name_and_a_single_file_have_addresses_of_their_own(
     papers: Papers, tmp_path: Path
 ) -> None:

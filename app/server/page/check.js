@@ -2,6 +2,7 @@
 
 import { byId, h, parsed, show } from "./dom.js";
 import { addFiles, fileBlocks, fileInput, fileList, setFiles } from "./files.js";
+import { linkSentences } from "./sentences.js";
 import * as server from "./server.js";
 
 let stop = new AbortController();
@@ -29,8 +30,11 @@ export async function check(form) {
   for await (const { event, data } of server.events("/research/check", stop.signal, { method: "POST", body })) {
     if (event === "refused") throw new server.Refused(409, data.detail);
     if (event === "notice") byId("checking").textContent = data.words;
-    if (event === "checked") return byId("column").replaceChildren(h("h1", {}, "Checked report"), h("p", { class: "standing" }, data.summary),
-      h("div", { class: "report" }, [...parsed(data.html.replace(/<head>[\s\S]*?<\/head>/, "")).querySelectorAll("main > *, aside.quote")]), h("p", {}, h("a", { class: "button", href: "#/" }, "New question")));
+    if (event === "checked") {
+      const report = h("div", { class: "report" }, [...parsed(data.html.replace(/<head>[\s\S]*?<\/head>/, "")).querySelectorAll("main > *, aside.quote")]);
+      linkSentences(report);
+      return byId("column").replaceChildren(h("h1", {}, "Checked report"), h("p", { class: "standing" }, data.summary), report, h("p", {}, h("a", { class: "button", href: "#/" }, "New question")));
+    }
   }
   throw new server.Refused(0, "The connection to the server was lost. Check the report again.");
 }

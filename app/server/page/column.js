@@ -1,16 +1,18 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
 import { byId, h, outcomeOf, show } from "./dom.js";
-import { Writing } from "./markdown.js";
+import { blocksIn, Writing } from "./markdown.js";
+import { inPlaceOf, keepPlace, shift } from "./place.js";
 import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
 import { sideView } from "./side.js";
 import { add, begin, read } from "./story.js";
-import { dockView, exchangeView, slicesOf, strip } from "./thread.js";
+import { dockView, exchangeView, isFinished, slicesOf, strip } from "./thread.js";
 import { fillTrust } from "./trust.js";
 import { isEdit } from "./versions.js";
 
-const BAR = 56, STEERING = 15_000;
+// Pixels: the bar above the column, and how near the end of a draft counts as at its end.
+const BAR = 56, NEAR = 40, STEERING = 15_000;
 // Milliseconds before a lost stream is opened again: at first, and at most.
 const SOON = 500, LATER = 10_000;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
@@ -45,13 +47,15 @@ export function draw() {
   const { exchanges, on } = page.thread, exchange = latest();
   const slices = slicesOf(exchange.run.messages);
   for (const each of exchanges) Object.assign(each, { slice: slices[each.index] ?? each.slice, isLatest: each === exchange });
-  // Finished questions are not redrawn.
-  show(byId("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
-    ? h("section", { "data-key": `exchange-${each.index}` }) : exchangeView(each, page.offer))));
-  show(byId("dock"), dockView(exchange, page.offer));
-  byId("dock").hidden = false;
-  for (const each of exchanges) mountReport(each).catch(on.fail);
+  keepPlace(BAR, () => {
+    // Finished questions are not redrawn.
+    show(byId("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
+      ? h("section", { "data-key": `exchange-${each.index}` }) : exchangeView(each, page.offer))));
+    show(byId("dock"), dockView(exchange, page.offer));
+    byId("dock").hidden = false;
+  });
   write();
+  for (const each of exchanges) mountReport(each).catch(on.fail);
   drawStrip();
   drawSide();
   offerUse();
@@ -59,15 +63,18 @@ export function draw() {
   document.title = `${outcomeOf(exchange.run)}: ${exchange.question || "Deep Research"}`;
 }
 
-// Shows the report so far; only its last block is rendered again.
+// Shows the report so far; only its last block is rendered again, and a reader at its end stays there.
 function write() {
   const { story } = latest(), { thread } = page, draft = byId("draft");
   if (!draft) return;
-  if (thread.writing?.element !== draft || thread.drafts !== story.drafts) {
-    draft.replaceChildren();
-    Object.assign(thread, { writing: new Writing(draft), drafts: story.drafts });
+  if (thread.writing?.element !== draft) Object.assign(thread, { writing: new Writing(draft), drafts: story.drafts });
+  if (thread.drafts !== story.drafts) {
+    thread.drafts = story.drafts;
+    return keepPlace(BAR, () => thread.writing.replace(story.draft));
   }
+  const { top, bottom } = draft.getBoundingClientRect();
   thread.writing.show(story.draft);
+  if (top < BAR && bottom > BAR && bottom < byId("dock").getBoundingClientRect().top + NEAR) shift(draft.getBoundingClientRect().bottom - bottom);
 }
 
 export function drawStrip() {
@@ -90,17 +97,22 @@ function drawSide() {
   byId("side-button").textContent = count ? `Sources ${count}` : "Sources";
 }
 
+// Shows the finished report; the blocks of its draft that did not change stay as they are.
 async function mountReport(exchange) {
-  const { run } = exchange, section = sectionOf(exchange);
-  const shown = section?.querySelector(".report[data-of]:not([data-mounted])");
-  if (!shown) return;
-  shown.dataset.mounted = "";
+  const { run } = exchange, section = sectionOf(exchange), holder = section?.querySelector(".text:not([data-mounted])");
+  if (!holder || !isFinished(run)) return;
+  holder.dataset.mounted = "";
   const html = await server.text(`/research/runs/${run.thread}/export?format=html&question=${run.question_id}`);
   const { report, headings, cited } = renderReport(html, run);
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
-  shown.replaceChildren(report);
-  fillTrust(section, report);
+  const draft = holder.querySelector("#draft"), body = report.querySelector("article > div");
+  keepPlace(BAR, () => {
+    if (draft) body.replaceChildren(...inPlaceOf(blocksIn(draft), [...body.children]));
+    holder.replaceChildren(h("div", { class: "report" }, report));
+    fillTrust(section, report);
+  });
+  view.scrolled = scrollY;
   if (exchange.wasAtWork && isEdit(run)) markChanges(report, exchange.story.changed);
   // Done only now, so that an arriving report does not take the focus.
   for (const quote of report.querySelectorAll("aside.quote")) quote.setAttribute("autofocus", "");

@@ -21,7 +21,7 @@ export function show(node, ...children) {
 const MINE = { DETAILS: ["open"], DIALOG: ["open"], TEXTAREA: ["value"], INPUT: ["value", "checked"], OPTION: ["selected"] };
 const isLike = (old, fresh) => old.nodeName === fresh.nodeName && (old.dataset?.key ?? "") === (fresh.dataset?.key ?? "");
 
-function morph(old, fresh) {
+export function morph(old, fresh) {
   if (old.nodeType === Node.TEXT_NODE) {
     if (old.data !== fresh.data) old.data = fresh.data;
     return;

@@ -5,8 +5,10 @@ import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, lis
 import { button, byId, h, shortened, show } from "./dom.js";
 import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
+import { openFile } from "./original.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { missingView, nameOfRun, runList, undoView } from "./runs.js";
+import { lightSentence, watchSentences } from "./sentences.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
 import { lineField, planOf } from "./thread.js";
@@ -108,10 +110,10 @@ function finishDelete() {
 const exchangeAt = (element) => page.thread.exchanges[element.closest(".exchange")?.dataset.index] ?? exchangeInView();
 
 // `of` names the numbering: a report's (`question=ID`) or, in links of messages, the thread's.
-async function openSource(number, of, quotes) {
+async function openSource(number, of, quotes, at) {
   const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?${of}`);
   const dialog = byId("source");
-  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit));
+  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit, at));
   offerUse();
   dialog.showModal();
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
@@ -148,6 +150,7 @@ async function include({ value: number }) {
 }
 
 function light(chip) {
+  lightSentence(chip);
   for (const card of document.querySelectorAll(".source-card.lit")) card.classList.remove("lit");
   const hint = byId("hint");
   if (!chip?.isConnected) return hint.matches(":popover-open") && hint.hidePopover();
@@ -264,7 +267,8 @@ const clicked = {
   "drop-line": (control) => control.parentElement.remove(),
   detach: ({ value }) => removeFile(Number(value)),
   dismiss: () => (byId("undo").hidden = true),
-  "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control)),
+  "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control), control.closest(".quote")?.querySelector("[data-page]")?.dataset.page),
+  "open-file": (control) => openFile(control, page.thread.id, control.closest("#source") ? "of=thread" : `question=${exchangeAt(control).run.question_id}`),
   "close-source": () => byId("source").close(),
   "exclude-source": (control) => exclude(control),
   "replace-source": (control) => exclude(control, true),
@@ -363,5 +367,6 @@ addEventListener("hashchange", () => go().catch(fail));
 addEventListener("pagehide", finishDelete);
 setInterval(() => page.thread && drawStrip(), 1000);
 setInterval(() => !document.hidden && page.offer && refreshRuns().catch(() => {}), 60_000);
+watchSentences();
 server.takeToken();
 go().catch(fail);

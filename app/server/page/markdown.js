@@ -1,6 +1,7 @@
 // Markdown of plans, sources and of a report that is still being written; the finished report is rendered by the server.
 
 import { h } from "./dom.js";
+import { inPlaceOf } from "./place.js";
 
 const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|!?\[[^\]]*\]\([^)\s]*\)|(?:\[\d+\])+[.,;:!?)]*)/;
 const BREAK = /\n[ \t]*\n/g;
@@ -52,23 +53,40 @@ export const markdown = (text) => text.split(BREAK).flatMap((part) => block(line
 
 // Renders a text that grows: only its last block is rendered again, and chunks of blocks keep layout cheap.
 const CHUNK = 20;
+export const blocksIn = (draft) => [...draft.children].flatMap((chunk) => [...chunk.children]);
 
 export class Writing {
   constructor(element) {
-    Object.assign(this, { element, start: 0, last: [], chunk: element.appendChild(h("div")) });
+    Object.assign(this, { element, start: 0, part: "", last: [], chunk: element.appendChild(h("div")) });
   }
 
   show(text) {
     BREAK.lastIndex = this.start;
     for (let found = BREAK.exec(text); found; found = BREAK.exec(text)) {
       this.replaceLast(text.slice(this.start, found.index));
-      Object.assign(this, { start: BREAK.lastIndex, last: [] });
+      Object.assign(this, { start: BREAK.lastIndex, part: "", last: [] });
       if (this.chunk.childElementCount >= CHUNK) this.chunk = this.element.appendChild(h("div"));
     }
     this.replaceLast(text.slice(this.start));
   }
 
+  // Shows another text; the blocks that it shares with the one before stay.
+  replace(text) {
+    const old = blocksIn(this.element), parts = text.split(BREAK).map((part) => block(linesOf(part)));
+    const blocks = inPlaceOf(old, parts.flat()), kept = new Set(blocks);
+    for (const element of old) if (!kept.has(element)) element.remove();
+    for (const [at, element] of blocks.entries()) {
+      if (element.isConnected) continue;
+      if (at) blocks[at - 1].after(element);
+      else this.element.firstChild.prepend(element);
+    }
+    const part = text.split(BREAK).at(-1), count = parts.at(-1).length;
+    Object.assign(this, { start: text.length - part.length, part, last: count ? blocks.slice(-count) : [], chunk: this.element.lastChild });
+  }
+
   replaceLast(part) {
+    if (part === this.part) return;
+    this.part = part;
     for (const element of this.last) element.remove();
     this.last = block(linesOf(part));
     this.chunk.append(...this.last);

@@ -1,6 +1,9 @@
 // A finished report: the server's HTML with citation chips, sortable tables and its check in one line.
 
 import { button, h, parsed, shortened } from "./dom.js";
+import { fileButton } from "./original.js";
+import { linkSentences } from "./sentences.js";
+import { nameOf } from "./story.js";
 
 const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
 const UNPROVED = { unsupported: "No source cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
@@ -20,27 +23,6 @@ function rename(report, prefix) {
 }
 
 const quoteOf = (report, chip) => report.querySelector(`#${CSS.escape(chip.getAttribute("popovertarget") ?? "none")}`);
-
-// Merges neighbouring chips of one source and verdict; the last one opens the passages of all.
-function groupChips(report) {
-  for (const block of report.querySelectorAll("article :is(p, li, td, blockquote)")) {
-    let last = null;
-    for (const chip of block.querySelectorAll("button.cite")) {
-      if (chip.closest("p, li, td, blockquote") !== block) continue;
-      if (last?.textContent === chip.textContent && last.className === chip.className) {
-        const [earlier, quote] = [quoteOf(report, last), quoteOf(report, chip)];
-        if (earlier !== quote) {
-          quote.querySelector(".title").after(...earlier.querySelectorAll("blockquote"));
-          earlier.remove();
-        }
-        // The space before the removed chip is removed too.
-        if (last.previousSibling?.nodeType === Node.TEXT_NODE) last.previousSibling.data = last.previousSibling.data.trimEnd();
-        last.remove();
-      }
-      last = chip;
-    }
-  }
-}
 
 function equipTables(report) {
   for (const table of report.querySelectorAll("article table")) {
@@ -105,12 +87,12 @@ export function renderReport(html, run) {
   }
   for (const cite of report.querySelectorAll("a.cite:not(.calc)")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel }));
   for (const claim of report.querySelectorAll(".claim:not(.supported)")) claim.title = UNPROVED[claim.className.split(" ")[1]];
-  // Browsers do not open files from a page: show the text that was read instead.
+  // Browsers do not open files from a page: the server sends the file from a card, elsewhere the text that was read is shown.
   for (const link of report.querySelectorAll('a[href^="file:"]')) {
     const number = link.closest("li, tr, aside")?.querySelector(".number")?.textContent;
-    link.replaceWith(number ? h("button", { type: "button", class: "link", "data-do": "open-source", value: number }, link.textContent) : link.textContent);
+    if (link.matches(".quote .foot a")) link.replaceWith(fileButton(number, nameOf(link.href), /#page=(\d+)$/.exec(link.href)?.[1]));
+    else link.replaceWith(number ? h("button", { type: "button", class: "link", "data-do": "open-source", value: number }, link.textContent) : link.textContent);
   }
-  for (const element of report.querySelectorAll(".quote .foot button.link")) element.remove();
   const checked = h("details", { class: "checked", id: "checked" }, h("summary", {}, run.trust.was_checked ? `How it was checked: ${run.trust.line}` : "Notes"), howChecked(page, run));
   for (const name of FOLDED) {
     const section = report.querySelector(`#${name}`)?.parentElement;
@@ -119,7 +101,7 @@ export function renderReport(html, run) {
   report.querySelector("#sources")?.parentElement.classList.add("printed");
   if (checked.children.length > 1) report.append(checked);
   const cited = Map.groupBy(report.querySelectorAll("article .cite"), (chip) => chip.textContent);
-  groupChips(report);
+  linkSentences(report);
   equipTables(report);
   rename(report, idOf(run));
   const headings = [...report.querySelectorAll("article :is(h2, h3), :scope > section:not(.printed) h2")].map((heading) => ({ id: heading.id, words: heading.textContent.trim(), level: heading.tagName }));
@@ -132,7 +114,7 @@ const BLOCKS = "article :is(h2, h3, h4, h5, h6, p, li, table, pre)";
 const MOMENT = 8_000;
 export const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
 
-function lettersIn(element) {
+export function lettersIn(element) {
   const copy = element.cloneNode(true);
   for (const inner of copy.querySelectorAll(".cite, li > :is(ul, ol)")) inner.remove();
   unsetFormulas(copy);

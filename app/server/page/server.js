@@ -37,6 +37,7 @@ async function answer(path, { method = "GET", body, signal, keepalive } = {}) {
 
 export const ask = async (path, options) => (await answer(path, options)).json();
 export const text = async (path) => (await answer(path)).text();
+export const blob = async (path) => (await answer(path)).blob();
 export const rename = (thread, label) => ask(`/research/runs/${thread}`, { method: "PATCH", body: { label } });
 export const revert = (thread, version) => ask(`/research/runs/${thread}/revert`, { method: "POST", body: { version } });
 export const exclude = (thread, number, replace) => ask(`/research/runs/${thread}/excluded/${number}`, { method: "PUT", body: { replace } });

@@ -2,6 +2,7 @@
 
 import { button, count, day, h, shortened } from "./dom.js";
 import { markdown } from "./markdown.js";
+import { fileButton } from "./original.js";
 import { aboutSource } from "./report.js";
 import { nameOf } from "./story.js";
 
@@ -58,12 +59,12 @@ function markSigns(element) {
   return element;
 }
 
-export function sourceView(source, quotes, mayReplace) {
+export function sourceView(source, quotes, mayReplace, page) {
   const value = String(source.number_in_thread);
   const replace = (words) => mayReplace && button("replace-source", words, { value, title: "Other sources are searched for what this one alone supports" });
   return [
     h("div", { class: "source-head" }, h("h2", { id: "source-title" }, source.number > 0 && h("span", { class: "number" }, String(source.number)), " ", source.title),
-      button("close-source", "Close")),
+      h("div", { class: "foot" }, source.file && fileButton(value, source.file, page), button("close-source", "Close"))),
     source.link && h("p", {}, h("a", { href: source.link, target: "_blank", rel: "noopener noreferrer nofollow" }, source.link)),
     h("p", { class: "quiet" }, source.texts.length ? `The text as it was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source was not stored."),
     source.number_in_thread > 0 && h("p", { class: "source-use" }, source.is_excluded

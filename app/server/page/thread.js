@@ -166,17 +166,21 @@ function byline(exchange) {
 // The title of the report, unless it only repeats the question.
 const titleOf = ({ run, question }) => run.title && !question.replace(/\s+/g, " ").startsWith(run.title.replace(/…$/, "")) && h("h2", { class: "title", dir: "auto" }, run.title);
 
+export const isFinished = ({ has_report, status }) => has_report && status !== "running";
+
+// The report, or its draft, whose element it keeps.
 function reportPart(exchange, formats) {
-  const { run, isLatest } = exchange;
-  return h("div", { class: "report-part", "data-part": "report", "data-key": "finished" },
+  const { run, isLatest } = exchange, isDone = isFinished(run);
+  return h("div", { class: "report-part", "data-part": "report", "data-key": "report" },
     titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, byline(exchange)),
-      h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report as Markdown" }), button("print", "Print"),
+      isDone && h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report as Markdown" }), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
-    trustLine(run),
-    run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE)),
-    isLatest && versionList(run),
-    h("div", { class: "report", "data-keep": true, "data-key": "report", "data-of": run.question_id }, h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
+    isDone && trustLine(run),
+    isDone && run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE)),
+    isDone && isLatest && versionList(run),
+    h("div", { class: "text", "data-keep": true, "data-key": "text" }, isDone ? h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))
+      : h("article", { class: "report", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })));
 }
 
 export function exchangeView(exchange, offer) {
@@ -193,12 +197,9 @@ export function exchangeView(exchange, offer) {
     planPart(exchange, isEdited, stage),
     researchPart(exchange, stage),
     messageList(exchange, during),
-    stage === "report" && !(run.has_report && run.status !== "running")
-      && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" }, titleOf(exchange), h("p", { class: "byline quiet" }, byline(exchange)),
-        h("article", { class: "report", "data-keep": true, "data-key": "draft", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })),
-    stage === "report" && run.has_report && run.status !== "running" && reportPart(exchange, offer.formats),
+    stage === "report" && reportPart(exchange, offer.formats),
     endPart(exchange),
-    stage === "report" && isLatest && run.status !== "running" && run.follow_ups.length > 0
+    stage === "report" && isLatest && isFinished(run) && run.follow_ups.length > 0
       && h("div", { class: "next", "data-key": "next" }, h("h2", {}, "Ask next"), run.follow_ups.map((words) => button("suggest", words, { class: "example", dir: "auto" }))));
 }
 

@@ -1,0 +1,57 @@
+// Cited sentences: each opens the card of its citation, as the number behind it does.
+
+// Milliseconds after a click in which a second one selects a word instead.
+const DOUBLE = 250;
+const CHIPS = "button.cite[popovertarget]";
+
+// The checked words right before a chip of a calculation; numbers of sources may stand between them.
+function claimBefore(chip) {
+  let words = chip.previousElementSibling;
+  while (words?.matches(".cite")) words = words.previousElementSibling;
+  return words?.dataset.claim;
+}
+
+// Notes at each chip to which sentence it belongs, and marks the sentences that have one.
+export function linkSentences(report) {
+  const cited = new Set();
+  let claim;
+  for (const part of report.querySelectorAll(`article :is(.claim, ${CHIPS})`)) {
+    if (part.matches(".claim")) claim = part.dataset.claim;
+    else cited.add((part.dataset.sentence = (part.matches(".calc") ? claimBefore(part) : claim) ?? ""));
+  }
+  for (const words of report.querySelectorAll("article .claim")) words.classList.toggle("opens", cited.has(words.dataset.claim));
+}
+
+const openCard = () => document.querySelector(".quote:popover-open");
+const chipOf = (card) => card && document.querySelector(`button.cite[popovertarget="${CSS.escape(card.id)}"]`);
+
+// Marks the sentence of a chip, or that of the open card.
+export function lightSentence(chip) {
+  const lit = chip ?? chipOf(openCard());
+  for (const words of document.querySelectorAll(".claim.lit")) words.classList.remove("lit");
+  for (const words of lit?.closest("article")?.querySelectorAll(`[data-claim="${lit.dataset.sentence}"]`) ?? []) words.classList.add("lit");
+}
+
+function openCardOf(words) {
+  const chips = [...words.closest("article").querySelectorAll(`[data-sentence="${words.dataset.claim}"]`)];
+  const chip = chips.find((each) => !each.matches(".calc")) ?? chips[0];
+  document.getElementById(chip.getAttribute("popovertarget")).showPopover({ source: chip });
+}
+
+export function watchSentences() {
+  let waiting = 0, pressed = null;
+  document.addEventListener("pointerdown", () => (pressed = chipOf(openCard())), { capture: true });
+  document.addEventListener("click", ({ target, detail }) => {
+    clearTimeout(waiting);
+    const words = target.closest(".claim.opens"), isSelecting = () => !getSelection().isCollapsed;
+    // A click on the sentence of an open card has closed it.
+    if (!words || detail > 1 || isSelecting() || pressed?.dataset.sentence === words.dataset.claim && words.closest("article").contains(pressed)) return;
+    waiting = setTimeout(() => words.isConnected && !isSelecting() && openCardOf(words), DOUBLE);
+  });
+  // For readers who move a caret through the text.
+  document.addEventListener("keydown", ({ key, target }) => {
+    const words = key === "Enter" && !target.closest("a, button, input, textarea, select, summary") && getSelection().focusNode?.parentElement?.closest(".claim.opens");
+    if (words) openCardOf(words);
+  });
+  document.addEventListener("toggle", ({ target }) => target.matches?.(".quote") && lightSentence(), { capture: true });
+}

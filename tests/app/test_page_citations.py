@@ -1,0 +1,94 @@
+"""Citations of a report on the page: numbers, the sentences that open their passage, and the cited
+file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from app.test_page import Reader, ask, barriers_at
+from kit.files import drawn
+from kit.server import Server
+
+FEE = "What is the mooring fee at Brannock Pier, and how long is its south berth?"
+PAGES = (
+    "Brannock Pier lies in the north.",
+    "The pier was built of oak in 1790.",
+    "The mooring fee at Brannock Pier is 47 crowns a night.",
+    "The south berth of Brannock Pier is 44 metres long.",
+)
+
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[Reader]:
+    folder = tmp_path_factory.mktemp("server")
+    token, models = "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN", "DEEP_RESEARCH_MODELS"
+    settings: dict[str, Any] = {token: "true", models: "extractive"}
+    server = Server(folder, **settings)
+    pages = [[f"BT /F1 12 Tf 72 720 Td ({words}) Tj ET".encode()] for words in PAGES]
+    (server.docs / "tariff.pdf").write_bytes(drawn(*pages))
+    with server:
+        yield Reader(chromium, server)
+
+
+OPEN = "aside.quote:popover-open"
+
+
+def test_each_cited_sentence_has_a_number_and_opens_its_passage_and_file(
+    reader: Reader, barriers_of: Callable[[Any], list[Any]]
+) -> None:
+    expect = pytest.importorskip("playwright.sync_api").expect
+    with reader.page() as page:
+        ask(page, FEE)
+        chips = page.locator(".report article button.cite")
+        chips.nth(1).wait_for()
+        # Both sentences cite the same source, and each has its number and its own quote.
+        sentences = page.locator(".report article .claim.opens")
+        assert chips.all_inner_texts() == ["1"] * sentences.count()
+        fee, berth = (sentences.filter(has_text=words).first for words in ("47", "44"))
+        for sentence, figure, other in ((fee, "47", "44 metres"), (berth, "44", "47 crowns")):
+            sentence.click()
+            page.locator(OPEN).wait_for()
+            quote = page.locator(f"{OPEN} blockquote").inner_text()
+            assert figure in quote and other not in quote
+            assert page.locator(".claim.lit").inner_text() == sentence.inner_text()
+            page.keyboard.press("Escape")
+            expect(page.locator(f"{OPEN}, .claim.lit")).to_have_count(0)
+        fee.click()
+        page.locator(OPEN).wait_for()
+        assert barriers_at(page, barriers_of, 1500, 1100, 390) == []
+        page.set_viewport_size({"width": 1500, "height": 900})
+        page.keyboard.press("Escape")
+        # Selected text opens nothing, and a caret in a sentence does.
+        page.clock.install()
+        fee.dblclick()
+        page.clock.run_for(1000)
+        assert page.locator(OPEN).count() == 0
+        assert page.evaluate("getSelection().toString()").strip()
+        box = fee.bounding_box()
+        page.mouse.move(box["x"] + 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 200, box["y"] + box["height"] / 2)
+        page.mouse.up()
+        page.clock.run_for(1000)
+        assert page.locator(OPEN).count() == 0
+        assert len(page.evaluate("getSelection().toString()")) > 10
+        page.keyboard.press("Enter")
+        page.locator(OPEN).wait_for()
+        # The file opens from the card and from the source, at the page of the passage.
+        with page.context.expect_page() as opened:
+            page.locator(OPEN).get_by_role("button", name="Open the file at page 3").click()
+        opened.value.wait_for_url("blob:**#page=3")
+        page.bring_to_front()
+        if not page.locator(OPEN).count():
+            chips.first.click()
+        page.locator(OPEN).get_by_role("button", name="Show it in the source").click()
+        file = page.locator("#source").get_by_role("button", name="Open the file at page")
+        with page.context.expect_page() as opened:
+            file.click()
+        opened.value.wait_for_url("blob:**#page=*")
+        page.locator("#source").get_by_role("button", name="Close").click()

@@ -1,0 +1,135 @@
+"""What a reader has in view stays there: while a report is written, and when it has been checked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from app.test_page import Reader, ask
+from kit.commands import Point, WireDesk, wire_desk
+from kit.openai_server import Received, Reply, say, use
+from kit.server import Server
+from kit.wire import FACTS, verified
+
+SECTIONS = 12
+LAST = "So much for the inlets."
+LONG = "\n\n".join(
+    f"## Inlet {number}\n\n{FACTS['light']} [1] {FACTS['keeper']} [2] "
+    f"{'The water is deep and the rocks are old. ' * 12}"
+    f"\n\n- Its depth is {number} fathoms.\n- Nobody lives there.\n\n"
+    f"In inlet {number}, the boats lie at anchor. {'They wait for the tide. ' * 9}"
+    for number in range(SECTIONS)
+)
+LONG += f"\n\n{LAST}"
+"""A report of 2,500 words, which is longer than any window; the check marks all depths."""
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+CHECKED = threading.Event()
+"""Set when the model may judge a report."""
+
+
+def verify(request: Received) -> Reply:
+    CHECKED.wait()
+    if "rewrite_sentences" in request.tools:
+        return use(("rewrite_sentences", {"sentences": []}))
+    return verified(request)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
+    script = {"writer": lambda _: say(LONG), "verifier": verify}
+    with wire_desk(tmp_path_factory.mktemp("wire"), **script) as desk:
+        yield desk
+        CHECKED.set()
+
+
+@pytest.fixture(scope="module")
+def reader(desk: WireDesk, chromium: Any) -> Iterator[Reader]:
+    settings: dict[str, Any] = {
+        "DEEP_RESEARCH_DOCS": "",
+        "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true",
+    }
+    with Server(desk.desk.folder, **settings) as server:
+        yield Reader(chromium, server)
+
+
+HOLD = """() => {
+  const paragraphs = [...document.querySelectorAll("#draft p")];
+  window.held = paragraphs.find((paragraph) => paragraph.getBoundingClientRect().top > 70);
+  window.was = window.held.getBoundingClientRect().top;
+  window.blocks = [...document.querySelectorAll("#draft > div > *")];
+  window.blank = 0;
+  new MutationObserver(() => {
+    if (!document.querySelector(".text")?.textContent.includes("So much")) window.blank += 1;
+  }).observe(document.body, {childList: true, subtree: true});
+}"""
+"""Remembers all blocks, and the first paragraph in view and where it is; counts blank moments."""
+KEPT = """() => ({
+  moved: Math.round(window.held.getBoundingClientRect().top - window.was),
+  kept: window.blocks.filter((block) => block.isConnected).length,
+  blank: window.blank,
+})"""
+END = 100_000
+"""More pixels than any page has."""
+
+
+@pytest.mark.parametrize(("width", "pixels"), [(1440, 0), (1440, 1500), (1440, END), (390, 1500)])
+def test_the_checked_report_leaves_the_paragraph_in_view_where_it_was(
+    reader: Reader, width: int, pixels: int
+) -> None:
+    CHECKED.clear()
+    with reader.page(width, height=850) as page:
+        ask(page)
+        page.locator("#draft", has_text=LAST).wait_for()
+        page.mouse.move(width / 2, 400)
+        page.mouse.wheel(0, pixels)
+        page.wait_for_function(f"scrollY >= {min(pixels, 1500)}")
+        page.evaluate(HOLD)
+        CHECKED.set()
+        page.locator(".report button.cite").first.wait_for()
+        assert page.locator(".report article").get_by_text("(not verified)").count()
+        blocks = 4 * SECTIONS + 1
+        assert page.evaluate(KEPT) == {"moved": 0, "kept": blocks, "blank": 0}
+
+
+GROW = """async () => {
+  const {draw, latest} = await import("/page/column.js");
+  const rest = document.querySelector("#draft");
+  const places = () => [scrollY, rest.getBoundingClientRect().bottom];
+  const [before, end] = places();
+  latest().story.draft += "\\n\\nThe tide comes in. ".repeat(20);
+  draw();
+  const [after, newEnd] = places();
+  return [Math.round(after - before), Math.round(newEnd - end)];
+}"""
+"""Adds to the draft; returns by how many pixels the page was scrolled, and its end moved."""
+
+
+AT_END = "scrollY > 500 && scrollY + innerHeight > document.documentElement.scrollHeight - 2"
+
+
+def test_a_growing_draft_is_followed_only_by_a_reader_at_its_end(
+    reader: Reader, desk: WireDesk
+) -> None:
+    CHECKED.set()
+    desk.holds.points.add(Point("writer"))
+    desk.holds.pieces = len(LONG) // 20
+    with reader.page(height=850) as page:
+        ask(page)
+        page.locator("#draft", has_text="inlet 3").wait_for()
+        page.mouse.move(700, 400)
+        # The first words stay in view: people begin to read there.
+        scrolled, moved = page.evaluate(GROW)
+        assert scrolled == 0 and moved > 100
+        page.mouse.wheel(0, END)
+        page.wait_for_function(AT_END)
+        scrolled, moved = page.evaluate(GROW)
+        assert scrolled > 100 and abs(moved) <= 1
+        before = page.evaluate("scrollY")
+        page.mouse.wheel(0, -500)
+        page.wait_for_function(f"scrollY < {before}")
+        scrolled, moved = page.evaluate(GROW)
+        assert scrolled == 0 and moved > 100
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("This run was stopped").wait_for()
