@@ -404,6 +404,41 @@ def test_a_page_goes_on_with_the_next_server(
         reader.said.clear()
 
 
+def test_after_a_kill_the_page_shows_what_has_become_of_the_run(
+    reader: Reader, desk: WireDesk, server: Server
+) -> None:
+    with reader.page() as page:
+        page.clock.install()
+        desk.holds.points.add(HELD)
+        ask(page)
+        page.locator(".task.done").first.wait_for()
+        # A text that is not sent yet stays.
+        page.locator("#words").fill("Mind the years")
+        server.kill()
+        lost = page.locator("#link", has_text="The connection was lost; trying again.")
+        lost.wait_for()
+        page.clock.pause_at(page.evaluate("Date.now() + 1000"))
+        time_shown = page.locator("#strip .clock").inner_text()
+        page.clock.run_for(60_000)
+        assert page.locator("#strip .clock").inner_text() == time_shown
+        # The list of runs is lost with the process, so the run does not go on by itself.
+        server.forget()
+        server.start(server.port)
+        page.clock.run_for(3000)
+        lost.wait_for(state="hidden")
+        page.clock.run_for(1500)
+        page.get_by_text("This run was stopped.").wait_for()
+        assert page.locator("#strip").is_hidden()
+        page.locator(".runs [aria-current]", has_text="Stopped").wait_for()
+        assert page.locator("#words").input_value() == "Mind the years"
+        page.clock.resume()
+        page.get_by_role("button", name="Continue").first.click()
+        page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
+        lost_requests = [words for words in reader.said if "net::ERR_" in words]
+        assert lost_requests == reader.said
+        reader.said.clear()
+
+
 def test_a_table_is_sorted_and_it_and_the_report_are_copied(reader: Reader) -> None:
     with reader.page() as page:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])

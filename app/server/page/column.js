@@ -1,5 +1,6 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
+import { connected, isLost } from "./connection.js";
 import { button, byId, h, show, STATES } from "./dom.js";
 import { Writing } from "./markdown.js";
 import { markChanges, renderReport } from "./report.js";
@@ -68,7 +69,8 @@ function write() {
 
 export function drawStrip() {
   byId("strip").hidden = !isAtWork();
-  if (!isAtWork()) return;
+  // Nobody knows what a run does whose server does not answer.
+  if (!isAtWork() || isLost()) return;
   const { run, live, since } = latest();
   const costs = { tokens: Math.max(run.spent.tokens, live.tokens), usd: Math.max(run.spent.usd, live.usd) };
   show(byId("strip"), strip(latest(), run.seconds + (Date.now() - since) / 1000, costs));
@@ -91,7 +93,10 @@ async function mountReport(exchange) {
   const shown = section?.querySelector(".report[data-of]:not([data-mounted])");
   if (!shown) return;
   shown.dataset.mounted = "";
-  const html = await server.text(`/research/runs/${run.thread}/export?format=html&question=${run.question_id}`);
+  const html = await server.text(`/research/runs/${run.thread}/export?format=html&question=${run.question_id}`).catch((error) => {
+    delete shown.dataset.mounted;
+    throw error;
+  });
   const { report, headings, cited } = renderReport(html, run);
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
@@ -183,10 +188,11 @@ export async function follow(id, asked, on) {
       if (mine !== page.thread || error.name === "AbortError") return;
       if (error.status === 404) return on.missing(error.message);
       if (error.status === 401) return on.fail(error);
-      // Try again later: a restarted server comes back, and a busy one frees streams.
-      on.say(error.status === 429 ? error.message : "The connection was lost; trying again.");
+      // A restarted server comes back, and a busy one frees streams.
+      if (error.status === 429) on.say(error.message);
       if (error.status === 429) wait = LATER;
     }
+    await connected();
     await new Promise((resolve) => setTimeout(resolve, wait));
     wait = Math.min(2 * wait, LATER);
   }

@@ -20,7 +20,9 @@ let asked = null;
 const say = (words) => (byId("said").textContent = words);
 
 function fail(error) {
-  if (error.name === "AbortError") return;
+  // That the server does not answer is shown above until it does; a check that it cut off begins anew.
+  const isShown = error.status === 0 && location.hash !== "#/check";
+  if (error.name === "AbortError" || isShown) return;
   if (error.status === 401) leave();
   if (page.thread) {
     latest().failure = error.message;
@@ -177,7 +179,7 @@ const submitted = {
   token: async (form) => (server.setToken(form.token.value), go()),
   async ask(form) {
     const question = form.question.value;
-    if (!question.trim()) throw new server.Refused(0, "Write a question first.");
+    if (!question.trim()) throw new server.Refused(422, "Write a question first.");
     page.offer ??= await server.ask("/research/offer");
     if (!form.graph) show(byId("column"), askForm(page.offer));
     const { graph, context } = settingsOf(form, page.offer);
@@ -344,6 +346,7 @@ for (const kind of ["dragover", "drop", "paste"]) {
 addEventListener("scroll", () => requestAnimationFrame(scrolled), { passive: true });
 addEventListener("hashchange", () => go().catch(fail));
 addEventListener("pagehide", finishDelete);
+addEventListener("connected", () => (page.offer ? refreshRuns() : go()).catch(fail));
 setInterval(() => page.thread && drawStrip(), 1000);
 setInterval(() => !document.hidden && page.offer && refreshRuns().catch(() => {}), 60_000);
 server.takeToken();
