@@ -1,7 +1,8 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
 import { connected, isLost } from "./connection.js";
-import { button, byId, h, show, STATES } from "./dom.js";
+import { button, byId, duration, h, show, STATES } from "./dom.js";
+import { lineOf, noSigns, notice, sinceThen } from "./living.js";
 import { Writing } from "./markdown.js";
 import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
@@ -34,7 +35,7 @@ const sectionOf = (exchange) => byId("column").querySelector(`[data-key="exchang
 
 const exchangeOf = (at, run) => ({
   index: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
-  cited: new Map(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
+  cited: new Map(), signs: noSigns(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
 });
 
 export function draw() {
@@ -76,6 +77,15 @@ export function drawStrip() {
   show(byId("strip"), strip(latest(), run.seconds + (Date.now() - since) / 1000, costs));
 }
 
+// What passes from second to second: the strip, and a line for each researcher.
+export function drawTime() {
+  drawStrip();
+  if (!isAtWork() || isLost()) return;
+  const { story, signs } = latest(), section = sectionOf(latest());
+  for (const line of section.querySelectorAll("[data-line]")) line.textContent = lineOf(story.byKey.get(line.dataset.line), signs);
+  for (const time of section.querySelectorAll("[data-since]")) time.textContent = sinceThen(Number(time.dataset.since));
+}
+
 export function exchangeInView() {
   const begun = page.thread.exchanges.filter((exchange) => sectionOf(exchange)?.getBoundingClientRect().top < innerHeight / 2);
   return begun.at(-1) ?? page.thread.exchanges[0];
@@ -115,7 +125,7 @@ async function mountReport(exchange) {
 // Draws a finished question for the last time.
 function settle(exchange) {
   const section = sectionOf(exchange);
-  for (const name of [".next", ".versions"]) section?.querySelector(name)?.remove();
+  for (const part of section?.querySelectorAll(".next, .versions, .again") ?? []) part.remove();
   if (section?.querySelector("[data-mounted]")) section.dataset.keep = "";
 }
 
@@ -248,6 +258,7 @@ export async function listen(started) {
   const run = started || (await server.runAtWork(thread.id));
   if (!run || thread.heard === run) return;
   thread.heard = run;
+  exchange.signs = noSigns();
   exchange.live = { tokens: Math.max(exchange.live.tokens, exchange.run.spent.tokens), usd: Math.max(exchange.live.usd, exchange.run.spent.usd) };
   try {
     for await (const packet of server.live(thread.id, run, thread.stop.signal)) {
@@ -262,11 +273,12 @@ export async function listen(started) {
 }
 
 function hear(exchange, packet) {
+  notice(exchange.signs, packet);
   const { type, input_tokens: read, output_tokens: written, usd } = packet;
   if (type === "call_finished") exchange.live = { tokens: exchange.live.tokens + read + written, usd: exchange.live.usd + usd };
   if (type === "documents_indexed") exchange.passing = packet.done < packet.total ? `Reading your documents: ${packet.done} of ${packet.total}` : "";
-  else if (type === "call_delayed") exchange.passing = `The model provider asks us to wait ${Math.round(packet.seconds)} s: ${packet.reason}`;
-  else if (!["chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = "";
+  else if (type === "call_delayed") exchange.passing = `Asking the model again in ${duration(packet.seconds)}: ${packet.reason}`;
+  else if (!["call_pending", "chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = "";
 }
 
 export function leave() {

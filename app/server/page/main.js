@@ -1,7 +1,7 @@
 // The page: chooses the view and handles what the reader does.
 
 import { check, checkForm, leaveCheck } from "./check.js";
-import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, offerUse, openExchange, page, scrolled } from "./column.js";
+import { draw, drawTime, exchangeInView, follow, keepInView, latest, leave, listen, offerUse, openExchange, page, scrolled } from "./column.js";
 import { button, byId, h, shortened, show } from "./dom.js";
 import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
@@ -9,7 +9,7 @@ import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { missingView, nameOfRun, runList, undoView } from "./runs.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
-import { lineField, planOf } from "./thread.js";
+import { lineField, mayChange, planOf } from "./thread.js";
 import { differenceView } from "./versions.js";
 
 const UNDO_SECONDS = 10;
@@ -143,6 +143,14 @@ async function exclude({ value: number }, replace = false) {
   return edit && goOn(edit, [], { edit: true });
 }
 
+// Sends a failed researcher anew: an unfinished run takes it as a message, a report as a change, anything else as a question.
+function again({ value: task }) {
+  const { run } = latest();
+  if (run.is_unfinished) return server.steer(page.thread.id, run.graph, `Research this task again, because its researcher failed: ${task}`);
+  const isChange = mayChange(run, page.offer);
+  return isChange ? goOn(`Research this again, because its researcher failed, and add to the report what is found: ${task}`, [], { edit: true }) : goOn(task, [], {});
+}
+
 async function include({ value: number }) {
   await changeUse(server.include, number);
   say("The source is used again.");
@@ -219,6 +227,7 @@ const clicked = {
   jump: () => keepInView(true),
   stop: () => ((latest().steered = 0), server.stop(page.thread.id)),
   "go-on": () => server.goOn(page.thread.id, latest().run.graph),
+  again,
   skip: () => reply({ action: "approve" }),
   end: () => reply({ action: "end" }),
   export: (control) => server.download(exportOf(control, control.value)),
@@ -256,7 +265,7 @@ const clicked = {
   "include-source": include,
 };
 
-const LISTENED = ["approve", "answer", "steer", "follow-up", "go-on", "skip", "end", "exclude-source", "replace-source"];
+const LISTENED = ["approve", "answer", "steer", "follow-up", "go-on", "again", "skip", "end", "exclude-source", "replace-source"];
 
 async function act(name, work, control) {
   if (page.thread) latest().failure = "";
@@ -347,7 +356,7 @@ addEventListener("scroll", () => requestAnimationFrame(scrolled), { passive: tru
 addEventListener("hashchange", () => go().catch(fail));
 addEventListener("pagehide", finishDelete);
 addEventListener("connected", () => (page.offer ? refreshRuns() : go()).catch(fail));
-setInterval(() => page.thread && drawStrip(), 1000);
+setInterval(() => page.thread && drawTime(), 1000);
 setInterval(() => !document.hidden && page.offer && refreshRuns().catch(() => {}), 60_000);
 server.takeToken();
 go().catch(fail);
