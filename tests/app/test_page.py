@@ -359,6 +359,10 @@ def test_a_whole_run_from_clarification_to_second_follow_up(
         shown = page.locator(".depth", has_text=usual)
         shown.wait_for()
         assert shown.locator("strong").all_inner_texts() == ["Standard"]
+        promise = page.locator("#promise", has_text=re.compile(r"Usually takes \d+ "))
+        promise.wait_for()
+        page.locator(".depth", has_text="Quick").click()
+        promise.wait_for(state="hidden")
         show_options(page)
         page.get_by_label("Show me the plan first").check()
         ask(page)
@@ -888,6 +892,10 @@ def test_without_a_model_reports_quote_documents_and_attached_files(
         Reader(reader.browser, server).page() as page,
     ):
         assert page.get_by_text("No language model is set").is_visible()
+        promise = (
+            "You get quotations that answer your question, from your 4 files and the web (Tavily)."
+        )
+        assert page.locator("#promise").inner_text() == promise
         page.locator(".example").first.click()
         assert page.get_by_role("textbox", name="Question").input_value()
         page.locator(".ask [data-files]").set_input_files([tmp_path / name for name in files])
@@ -947,6 +955,37 @@ def test_a_question_is_asked_and_its_sources_are_read_by_keyboard_alone(reader: 
         assert not page.locator("#source").is_visible()
         page.keyboard.press("Escape")
         assert page.locator("aside.quote:popover-open").count() == 0
+
+
+def test_the_first_view_says_what_a_run_gives_and_from_where(
+    reader: Reader, barriers_of: Barriers, tmp_path: Path
+) -> None:
+    with reader.page() as page:
+        promise = page.locator("#promise").inner_text()
+        assert promise.startswith(
+            "You get a report with citations, written by fake-1, from the web (Tavily)."
+        )
+        assert page.locator(".example").count() == 3
+    (tmp_path / "empty").mkdir()
+    settings = {
+        "DEEP_RESEARCH_DOCS": "empty",
+        "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true",
+        "DEEP_RESEARCH_ENGINES": "none",
+    }
+    with (
+        Server(tmp_path, **settings) as server,
+        Reader(reader.browser, server).page() as page,
+    ):
+        empty = page.locator(".ask .notice")
+        words = (
+            "There is nothing to search yet: no file can be read in empty, and web search is off."
+        )
+        assert words in empty.inner_text()
+        # It stands before the question, and no example is offered that nothing would answer.
+        question = page.locator("#question").bounding_box()
+        assert empty.bounding_box()["y"] < question["y"]
+        assert page.locator(".example").count() == 0
+        assert barriers_at(page, barriers_of, 1500, 390) == []
 
 
 def test_the_page_asks_for_a_missing_token(reader: Reader) -> None:

@@ -337,6 +337,7 @@ for (const kind of ["pointerover", "focusin", "pointerout", "focusout"]) {
 }
 
 document.addEventListener("change", ({ target }) => {
+  if (target.name === "depth") show(byId("column"), askForm(page.offer, "", target.value));
   if (!target.matches("[data-files]")) return;
   addFiles(target.files);
   target.value = "";
