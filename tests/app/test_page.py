@@ -51,8 +51,9 @@ DRAWN_OUT = "What takes long?"
 READING_TASK, WRITING_TASK = "log of the harbour", "keeper, in many words"
 WORDY = say(f"{FACTS['keeper']} [1] And so on" + ", and so on" * 300)
 SLOW = "Who is slow to answer?"
+AWAY = "When was the Skerry Light lit, while no model is there?"
 ANSWERS = threading.Event()
-"""Whether the model of that researcher answers."""
+"""Whether the models of the last two questions answer."""
 SHORTER = "Say the first sentence in fewer words, and add a list."
 DONE = "The first sentence is shorter, and a list follows it."
 SECTIONS = 5
@@ -73,6 +74,8 @@ WAIT = 240_000
 def clarify(request: Received) -> Reply:
     if LOCKED in request.prompt:
         return fail(401, "Incorrect API key provided.", code="invalid_api_key")
+    if AWAY in request.prompt and not ANSWERS.is_set():
+        return fail(503, "The server is starting.")
     is_unclear = UNCLEAR in request.prompt and "The light" not in request.prompt
     return say("Which of **them**?") if is_unclear else use(("generate_plan", {}))
 
@@ -516,6 +519,19 @@ def test_a_model_that_falls_silent_is_named_until_it_answers(
         ANSWERS.set()
         page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
         assert page.get_by_text("No answer").count() == 0
+
+
+def test_a_run_whose_model_was_gone_goes_on_once_it_is_back(reader: Reader) -> None:
+    ANSWERS.clear()
+    with reader.page() as page:
+        ask(page, AWAY)
+        failed = page.get_by_role("heading", name="This run failed")
+        failed.wait_for()
+        assert "503" in page.get_by_role("alert").inner_text()
+        ANSWERS.set()
+        page.get_by_role("button", name="Try again").click()
+        page.locator(".report article", has_text=FACTS["light"]).wait_for()
+        assert failed.count() == 0
 
 
 def test_each_researcher_shows_what_it_is_doing(reader: Reader, desk: WireDesk) -> None:
