@@ -77,7 +77,8 @@ async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Li
         emit_end(emitter, finding, task)
     else:
         packets = ResearcherPackets(Placement.of(task))
-        emitter.emit(packets.failure(finding.reason), *packets.finding(finding.text, []))
+        failure = packets.failure(finding.reason, is_final=True)
+        emitter.emit(failure, *packets.finding(finding.text, []))
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 

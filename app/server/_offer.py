@@ -14,18 +14,24 @@ from ...core.accounts.ledger import FinishedRuns
 from ...core.errors import DeepResearchError, UserMistake
 from ...core.events.tracing import traced_to
 from ...core.library.library import DocumentOutline, Library
-from ...core.models.resolve import RoleModels
+from ...core.models.resolve import RoleModels, profile_of
 from ...core.records.research import Depth, Strategy
 from ...core.settings.context import ROLES, Context, engine_name
 from ...core.store.pages import Pages
 from ...tools.run_engines import SearchEngines
 from ..exports.formats import export_formats
-from ..words import GRAPHS, usual_cost_words
+from ..words import GRAPHS, in_words, usual_cost_words
 
 _FOLDERS = 200
 """Maximum number of subfolders offered for selection."""
 _EXAMPLES = 3
 """Maximum number of example questions."""
+_GENERAL = (
+    "What are the main points of “{}”?",
+    "Which figures does “{}” state, and what for?",
+    "What does “{}” leave open?",
+)
+"""Example questions about any document, asked about one after the other."""
 _LIKE = 0.3
 """Title similarity (`_likeness`) above which an example question compares two documents."""
 _DEPTHS: tuple[Depth, ...] = ("quick", "standard", "deep")
@@ -40,7 +46,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
     outlines = list[DocumentOutline]()
     engines = list[str]()
     has_model = may_edit = True
-    fault = ""
+    fault = model = ""
     try:
         for root in Library(context).outlines():
             files += root.files
@@ -48,6 +54,8 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
         chosen = (*SearchEngines(context).chosen(), *SearchEngines(context).fallback())
         has_model = not all(RoleModels(context).is_extractive(role) for role in ROLES)
         may_edit = not RoleModels(context).is_extractive("writer")
+        if may_edit:
+            model = profile_of("writer", context).name
         engines = [engine.title for engine in chosen]
     except (OSError, DeepResearchError) as error:
         fault = str(error)
@@ -64,26 +72,34 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
         "depth": context.depth,
         "tracing": traced_to() if context.tracing else "",
         "formats": formats,
-        "uses": {"files": files, "engines": engines, "has_model": has_model, "fault": fault},
+        "uses": {
+            "files": files,
+            "engines": engines,
+            "model": model,
+            "has_model": has_model,
+            "fault": fault,
+        },
         "may_edit": may_edit,
         "examples": _examples(outlines),
     }
 
 
-async def usual_costs(pages: Pages, context: Context) -> dict[Depth, str]:
-    """Return what the user's runs usually cost, in words, by depth; without depths at which too few
-    have finished.
+async def usual_costs(pages: Pages, context: Context) -> dict[str, dict[Depth, str]]:
+    """Return what the user's runs usually cost (`costs`) and how long they take (`times`), in
+    words, by depth; without depths at which too few have finished.
 
-    Empty if no usable model is configured.
+    Both are empty if no usable model is configured.
     """
     costs = dict[Depth, str]()
+    times = dict[Depth, str]()
     with suppress(UserMistake):
         models = RoleModels(context).names()
         for depth in _DEPTHS:
             cost = await FinishedRuns(pages, _STRATEGY, depth, models).usual_cost()
             if cost:
                 costs[depth] = usual_cost_words(cost)
-    return costs
+                times[depth] = in_words(cost.median_seconds)
+    return {"costs": costs, "times": times}
 
 
 def _examples(documents: Sequence[DocumentOutline]) -> list[str]:
@@ -101,8 +117,8 @@ def _examples(documents: Sequence[DocumentOutline]) -> list[str]:
     general = list[str]()
     about_headings = list[str]()
     for document in dict.fromkeys(documents):
-        main_points = f"What are the main points of “{document.title}”?"
-        general.append(main_points)
+        any_question = _GENERAL[len(general) % len(_GENERAL)].format(document.title)
+        general.append(any_question)
         about = list[str]()
         for heading in document.headings:
             # Headings found in several documents, such as "Notes", do not name a subject.
@@ -111,7 +127,7 @@ def _examples(documents: Sequence[DocumentOutline]) -> list[str]:
         about_headings += about
         if document not in compared:
             # A document's only heading is often just "Remarks".
-            questions.append(about[0] if len(about) > 1 else main_points)
+            questions.append(about[0] if len(about) > 1 else any_question)
     return list(dict.fromkeys([*questions, *general, *about_headings]))[:_EXAMPLES]
 
 

@@ -103,7 +103,7 @@ async def offer(request: Request) -> Response:
     context = await asyncio.to_thread(UserSettings().context_of, user)
     offered = await asyncio.to_thread(offer_to, user, context)
     costs = await usual_costs(Pages(opened_books[-1].database.store, "", user), context)
-    return JSONResponse(clean_nested({**offered, "costs": costs}))
+    return JSONResponse(clean_nested({**offered, **costs}))
 
 
 async def list_runs(request: Request) -> Response:

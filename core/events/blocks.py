@@ -179,10 +179,11 @@ class ResearcherPackets(NamedTuple):
         """Return the packet with the task in a few words."""
         return packets.ResearchAgentTitle(placement=self.placement, title=title)
 
-    def failure(self, reason: str) -> Packet:
-        """Return the packet for a researcher that did not finish."""
+    def failure(self, reason: str, *, is_final: bool = False) -> Packet:
+        """Return the packet for a researcher that did not finish; `is_final`: it writes no finding
+        either."""
         message = f"A researcher did not finish: {reason}."
-        return packets.PacketError(placement=self.placement, message=message)
+        return packets.PacketError(placement=self.placement, message=message, is_final=is_final)
 
     def finding_start(self) -> Packet:
         """Return the packet that opens the finding."""

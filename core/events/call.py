@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from langchain_core.messages import AIMessage
 from typing_extensions import override
 
@@ -15,6 +17,8 @@ _THOUGHTS_ALONE = (
     " It sent only thoughts, perhaps because its server has no or the wrong reasoning parser."
 )
 """Ending of the error message for a model that answered with reasoning text but no content."""
+_CITED = re.compile(r"\[\d[\d, ]*\](?!\s*\[\d)")
+"""End of a statement's citations, such as `[1, 2]` or the last of `[1] [2]`."""
 
 
 class CallEvents:
@@ -88,6 +92,16 @@ class CallEvents:
     def on_delay(self, seconds: float, reason: str) -> None:
         """Emit that the call is retried after so many seconds, and why."""
         self.emit(packets.CallDelayed(placement=self.placement, seconds=seconds, reason=reason))
+
+    def on_progress(self, text: str, silent_seconds: float = 0) -> None:
+        """Emit how the answer of a call stands: its text so far, and how long nothing has come."""
+        progress = packets.CallPending(
+            placement=self.placement,
+            silent_seconds=round(silent_seconds, 1),
+            words=len(text.split()),
+            facts=len(_CITED.findall(text)),
+        )
+        self.emit(progress)
 
     def on_continue(self, reason: str) -> None:
         """Emit that the stream broke off, why, and that the model continues its text."""

@@ -38,6 +38,7 @@ _UNLOGGED = frozenset(
         "call_continued",
         "call_delayed",
         "call_finished",
+        "call_pending",
         "chat_heartbeat",
         "documents_indexed",
         "elapsed_time",

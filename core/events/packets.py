@@ -16,7 +16,9 @@ from ..records.report import Audit, Grade
 from ..records.research import Run, Task, UsualCost
 from ..records.sources import UNRESOLVED, DisputeSubject, Extent, NotRead, Origin
 
-_ABOUT_CALLS = frozenset({"call_continued", "call_delayed", "call_finished", "chat_heartbeat"})
+_ABOUT_CALLS = frozenset(
+    {"call_continued", "call_delayed", "call_finished", "call_pending", "chat_heartbeat"}
+)
 Icon = Literal["lightbulb", "shapes", "brain", "globe"]
 StopReason = Literal[
     "completed", "completed_with_gaps", "waiting_for_user", "user_cancelled", "failed"
@@ -453,6 +455,9 @@ class PacketError(Packet):
 
     type: Literal["error"] = "error"
     message: str
+    is_final: bool = False
+    """Whether the researcher has failed: the finding that follows only has excerpts of its sources,
+    or is empty."""
 
 
 class DocumentsIndexed(Packet):
@@ -477,6 +482,19 @@ class CallDelayed(Packet):
     type: Literal["call_delayed"] = "call_delayed"
     seconds: float
     reason: str
+
+
+class CallPending(Packet):
+    """How a model call in progress stands: sent every few seconds while its answer arrives, and
+    after 30 seconds without any of it."""
+
+    type: Literal["call_pending"] = "call_pending"
+    silent_seconds: float = 0
+    """Seconds since the last part of the answer; 0: it is arriving."""
+    words: int = 0
+    """Words of the answer so far, without thoughts and tool calls."""
+    facts: int = 0
+    """Statements in it that cite a source."""
 
 
 class CallContinued(Packet):
@@ -551,7 +569,8 @@ AnyPacket = Annotated[
     | MessageStart | MessageDelta | CitationInfo | NotesAdded | ReportRevised | ReportGraded
     | ReportAudited | MessageRead | PacketError | Activity | Summary | StepStarted | StepLearnings
     | StepAssessed | StepDone | ContradictionsFound | ReportFraming | Sources | DocumentsIndexed
-    | CallDelayed | CallContinued | CallFinished | ElapsedTime | ChatHeartbeat | OverallStop,
+    | CallDelayed | CallPending | CallContinued | CallFinished | ElapsedTime | ChatHeartbeat
+    | OverallStop,
     Field(discriminator="type"),
 ]  # fmt: skip
 """All packets, distinguished by `type`."""

@@ -36,6 +36,7 @@ from ._deltas import plausible_counts
 from ._faults import AnswerSilent, PromptCut, broken_off, is_transient, retry_reason
 from ._quirks import ModelTraits
 from ._retries import RetryBudget, has_content
+from ._signs import Signs
 from ._wrapping import AnswerPart, Assembly, WrappingChatModel, reasoning_of
 from .extractive.chat import ExtractiveChatModel
 from .request import Request, pending_calls
@@ -336,8 +337,9 @@ class RoleModel(WrappingChatModel):
             tokens = count_tokens_approximately(messages)
             pending_calls[tries] = f"{tokens} tokens ({caller})"
         key = ""
+        signs = Signs(self.context.clock, self.events)
         try:
-            async with aclosing(tries), AsyncExitStack() as until_begun:
+            async with aclosing(tries), signs.watched(), AsyncExitStack() as until_begun:
                 await until_begun.enter_async_context(_in_turn(self.request.shared_prefix))
                 async for part in tries:
                     await until_begun.aclose()
@@ -347,6 +349,7 @@ class RoleModel(WrappingChatModel):
                         yield AnswerPart(content="", is_restart=True)
                     else:
                         answer.add(part)
+                        signs.receive(answer)
                         yield part
             if answers and answer.whole is not None:
                 key = await answers.keep(call_key, answer.message())

@@ -105,7 +105,8 @@ async def keep_excerpts(
     keys = [state.numbered[number - 1] for number in numbers]
     cited = [state.sources[key] for key in keys]
     packets = ResearcherPackets(Placement.of(state.task))
-    emitter.emit(packets.failure(finding.reason), *packets.finding(finding.text, cited))
+    failure = packets.failure(finding.reason, is_final=True)
+    emitter.emit(failure, *packets.finding(finding.text, cited))
     return finding
 
 

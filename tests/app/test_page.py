@@ -4,10 +4,12 @@ loopback."""
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,11 @@ import pytest
 from kit.commands import Point, WireDesk, point_of, wire_desk
 from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, fail, say, use
-from kit.server import BERTHS, BROKEN, TARIFF, Server
+from kit.server import BERTHS, BROKEN, TARIFF, Server, write_config
 from kit.server import QUESTION as ATTACHED_QUESTION
+from kit.server_graph import FOLDER, MOVED
 from kit.stored_runs import queried
-from kit.wire import END, FACTS, QUESTION, hand_out, researched, written
+from kit.wire import END, FACTS, QUESTION, hand_out, noted, researched, task_of, written
 
 from deep_research.core.store._holder import this_process
 from deep_research.core.store.location import FILE_NAME, thread_id
@@ -39,6 +42,19 @@ COUNTED = "For how many years was the light kept?"
 SERVICE = "keeper, in years"
 YEARS = "Years of service: 1932 [1] - 1901 [1] = years"
 LASTED = "Ada Moran kept the Skerry Light for 31 years [calc 1]. [1]"
+BROKEN_TASK = "light, by a model that writes nothing"
+MENDED_TASK = "the light once more"
+LEFT_OUT = "Which light is left out?"
+ADDED = "The light that was left out is added."
+AGAIN = "Research this again, because its researcher failed"
+WAITING_TASK = "keeper, by a model that falls silent"
+DRAWN_OUT = "What takes long?"
+READING_TASK, WRITING_TASK = "log of the harbour", "keeper, in many words"
+WORDY = say(f"{FACTS['keeper']} [1] And so on" + ", and so on" * 300)
+SLOW = "Who is slow to answer?"
+AWAY = "When was the Skerry Light lit, while no model is there?"
+ANSWERS = threading.Event()
+"""Whether the models of the last two questions answer."""
 SHORTER = "Say the first sentence in fewer words, and add a list."
 DONE = "The first sentence is shorter, and a list follows it."
 SECTIONS = 5
@@ -60,6 +76,8 @@ WAIT = 240_000
 def clarify(request: Received) -> Reply:
     if LOCKED in request.prompt:
         return fail(401, "Incorrect API key provided.", code="invalid_api_key")
+    if AWAY in request.prompt and not ANSWERS.is_set():
+        return fail(503, "The server is starting.")
     is_unclear = UNCLEAR in request.prompt and "The light" not in request.prompt
     return say("Which of **them**?") if is_unclear else use(("generate_plan", {}))
 
@@ -77,23 +95,43 @@ def orchestrate(request: Received) -> Reply:
         )
     if COUNTED in request.prompt:
         return END if FACTS["keeper"] in request.prompt else hand_out(SERVICE)
+    if DRAWN_OUT in request.prompt:
+        return hand_out(READING_TASK, WRITING_TASK)
+    if SLOW in request.prompt:
+        return END if FACTS["keeper"] in request.prompt else hand_out(WAITING_TASK)
+    if LEFT_OUT in request.prompt:
+        return END if FACTS["keeper"] in request.prompt else hand_out(BROKEN_TASK, "keeper")
     if FURTHER in request.prompt or MORE in request.prompt:
         return END if FACTS["harbour"] in request.prompt else hand_out("harbour")
     return END if FACTS["light"] in request.prompt else hand_out("light", "keeper")
 
 
 def look_up(request: Received) -> Reply:
-    """Read the pages on a task; calculate if it is about years."""
+    """Read the pages on a task; calculate if it is about years, and wait if it is to be slow."""
+    if task_of(request) == WAITING_TASK:
+        ANSWERS.wait(WAIT / 1000)
     reply = researched(request)
     if reply != END or SERVICE not in request.prompt or "= 31 years" in request.prompt:
         return reply
     return use(("calculate", {"calculations": [YEARS]}))
 
 
+def find(request: Received) -> Reply:
+    """Write nothing on one task, and fall silent in the middle of another finding."""
+    if task_of(request) == WRITING_TASK:
+        return replace(WORDY, ending="stall", after=100)
+    return say("") if task_of(request) == BROKEN_TASK else noted(request)
+
+
 def edit(request: Received) -> Reply:
     """Change the second block as asked, or nothing; any other call is a trial of the model."""
     if "You change a research report" not in request.system:
         return use(("save_word", {"word": "amber"}))
+    if AGAIN in request.prompt:
+        is_found = f"Found: {FACTS['light']}" in request.prompt
+        added = {"kind": "insert_after", "block": 1, "text": f"{FACTS['light']} [1]"}
+        handed_in = {"edits": [added], "done": ADDED} if is_found else {"tasks": [MENDED_TASK]}
+        return use(("edit_report", {"edits": [], **handed_in}))
     if SHORTER not in request.prompt:
         return use(("edit_report", {"edits": [], "done": "Nothing else had to change."}))
     edits = [
@@ -117,12 +155,19 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
         "clarifier": clarify,
         "orchestrator": orchestrate,
         "researcher": look_up,
+        "finding": find,
         "writer": write,
         "trial": edit,
     }
     with wire_desk(tmp_path_factory.mktemp("wire"), **script) as desk:
         keeper = found(desk.lab.web.url("/keeper"), "Keeper", FACTS["keeper"])
-        desk.lab.engine.on(SERVICE, Answer([keeper]))
+        light = found(desk.lab.web.url("/light"), "Light", FACTS["light"])
+        log = found(desk.lab.web.publish("/log", "<p>A fair wind.</p>"), "Harbour log 1844")
+        desk.lab.engine.on(READING_TASK, Answer([log]))
+        for task in (SERVICE, WAITING_TASK, WRITING_TASK):
+            desk.lab.engine.on(task, Answer([keeper]))
+        for task in (BROKEN_TASK, MENDED_TASK):
+            desk.lab.engine.on(task, Answer([light]))
         yield desk
 
 
@@ -319,6 +364,10 @@ def test_a_whole_run_from_clarification_to_second_follow_up(
         shown = page.locator(".depth", has_text=usual)
         shown.wait_for()
         assert shown.locator("strong").all_inner_texts() == ["Standard"]
+        promise = page.locator("#promise", has_text=re.compile(r"Usually takes \d+ "))
+        promise.wait_for()
+        page.locator(".depth", has_text="Quick").click()
+        promise.wait_for(state="hidden")
         show_options(page)
         page.get_by_label("Show me the plan first").check()
         ask(page)
@@ -457,6 +506,133 @@ def test_a_page_goes_on_with_the_next_server(
         lost = [words for words in reader.said if "net::ERR_" in words]
         assert lost and lost == reader.said
         reader.said.clear()
+
+
+def test_after_a_kill_the_page_shows_what_has_become_of_the_run(
+    reader: Reader, desk: WireDesk, server: Server
+) -> None:
+    with reader.page() as page:
+        page.clock.install()
+        desk.holds.points.add(HELD)
+        ask(page)
+        page.locator(".task.done").first.wait_for()
+        # A text that is not sent yet stays.
+        page.locator("#words").fill("Mind the years")
+        server.kill()
+        lost = page.locator("#link", has_text="The connection was lost; trying again.")
+        lost.wait_for()
+        page.clock.pause_at(page.evaluate("Date.now() + 1000"))
+        time_shown = page.locator("#strip .clock").inner_text()
+        page.clock.run_for(60_000)
+        assert page.locator("#strip .clock").inner_text() == time_shown
+        # The list of runs is lost with the process, so the run does not go on by itself.
+        server.forget()
+        server.start(server.port)
+        page.clock.run_for(3000)
+        lost.wait_for(state="hidden")
+        page.clock.run_for(1500)
+        page.get_by_text("This run was stopped.").wait_for()
+        assert page.locator("#strip").is_hidden()
+        page.locator(".runs [aria-current]", has_text="Stopped").wait_for()
+        assert page.locator("#words").input_value() == "Mind the years"
+        page.clock.resume()
+        page.get_by_role("button", name="Continue").first.click()
+        page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
+        lost_requests = [words for words in reader.said if "net::ERR_" in words]
+        assert lost_requests == reader.said
+        reader.said.clear()
+
+
+def test_a_model_that_falls_silent_is_named_until_it_answers(
+    reader: Reader, desk: WireDesk, barriers_of: Barriers, tmp_path: Path
+) -> None:
+    ANSWERS.clear()
+    settings = {
+        "DEEP_RESEARCH_DOCS": "",
+        "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true",
+        FOLDER: str(tmp_path),
+    }
+    config = write_config(tmp_path, "on_file_clock")
+    with (
+        Server(tmp_path, config, **settings) as server,
+        Reader(reader.browser, server).page() as page,
+    ):
+        page.clock.install()
+        ask(page, SLOW)
+        task = page.locator(".task")
+        task.locator(".now", has_text="Starting").wait_for()
+        assert page.get_by_text("No answer").count() == 0
+        (tmp_path / MOVED).write_text("41", "utf-8")
+        silent = re.compile(r"No answer from the model for .*, still trying")
+        task.locator(".now", has_text=silent).wait_for()
+        # Other calls have been answered since; only time without any sign is shown below.
+        assert page.locator("#strip", has_text=silent).count() == 0
+        page.clock.fast_forward(35_000)
+        page.locator("#strip", has_text=silent).wait_for()
+        assert re.search(r"at work · \d+ ", task.inner_text())
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        ANSWERS.set()
+        page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
+        assert page.get_by_text("No answer").count() == 0
+
+
+def test_a_run_whose_model_was_gone_goes_on_once_it_is_back(reader: Reader) -> None:
+    ANSWERS.clear()
+    with reader.page() as page:
+        ask(page, AWAY)
+        failed = page.get_by_role("heading", name="This run failed")
+        failed.wait_for()
+        assert "503" in page.get_by_role("alert").inner_text()
+        ANSWERS.set()
+        page.get_by_role("button", name="Try again").click()
+        page.locator(".report article", has_text=FACTS["light"]).wait_for()
+        assert failed.count() == 0
+
+
+def test_each_researcher_shows_what_it_is_doing(reader: Reader, desk: WireDesk) -> None:
+    with reader.page() as page:
+        desk.hold_page("/log")
+        ask(page, DRAWN_OUT)
+        lines = page.locator(".task .now")
+        lines.nth(0).get_by_text("Reading Harbour log 1844").wait_for()
+        lines.nth(1).get_by_text(re.compile(r"Writing: \d\d+ words, 1 fact$")).wait_for()
+        for task in page.locator(".task").all():
+            assert re.search(r"at work · \d+ ", task.inner_text())
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("This run was stopped").wait_for()
+        assert lines.count() == 0
+
+
+def test_a_failed_researcher_is_named_and_sent_again(
+    reader: Reader, desk: WireDesk, barriers_of: Barriers
+) -> None:
+    with reader.page() as page:
+        desk.holds.points.add(HELD)
+        ask(page, LEFT_OUT)
+        failed = page.locator(".task.failed")
+        failed.wait_for()
+        assert "light" in failed.locator("h3").inner_text()
+        assert "its model wrote nothing" in failed.inner_text()
+        assert FACTS["light"] not in failed.inner_text(), "excerpts are no finding"
+        assert failed.get_by_role("button", name="Try again").count() == 0
+        assert page.get_by_text("0 of 2 tasks done, 1 failed").is_visible()
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        page.get_by_role("button", name="Stop").click()
+        # A stopped run continues with the task as a message.
+        failed.get_by_role("button", name="Try again").click()
+        report = page.locator(".report article")
+        report.wait_for()
+        wish = f"Research this task again, because its researcher failed: {BROKEN_TASK}"
+        assert any(wish in request.prompt for request in desk.lab.models.requests)
+        assert FACTS["light"] not in report.inner_text()
+        page.locator("summary", has_text="Researched 2 topics, 1 failed").click()
+        failed.get_by_role("button", name="Try again").click()
+        page.locator(".done", has_text=ADDED).wait_for()
+        assert FACTS["light"] in report.nth(1).inner_text()
+        # A reload shows the same; the earlier report offers it no longer.
+        page.reload()
+        page.locator(".done", has_text=ADDED).wait_for()
+        assert page.get_by_role("button", name="Try again").count() == 0
 
 
 def test_a_table_is_sorted_and_it_and_the_report_are_copied(reader: Reader) -> None:
@@ -787,6 +963,10 @@ def test_without_a_model_reports_quote_documents_and_attached_files(
         Reader(reader.browser, server).page() as page,
     ):
         assert page.get_by_text("No language model is set").is_visible()
+        promise = (
+            "You get quotations that answer your question, from your 4 files and the web (Tavily)."
+        )
+        assert page.locator("#promise").inner_text() == promise
         page.locator(".example").first.click()
         assert page.get_by_role("textbox", name="Question").input_value()
         page.locator(".ask [data-files]").set_input_files([tmp_path / name for name in files])
@@ -846,6 +1026,37 @@ def test_a_question_is_asked_and_its_sources_are_read_by_keyboard_alone(reader: 
         assert not page.locator("#source").is_visible()
         page.keyboard.press("Escape")
         assert page.locator("aside.quote:popover-open").count() == 0
+
+
+def test_the_first_view_says_what_a_run_gives_and_from_where(
+    reader: Reader, barriers_of: Barriers, tmp_path: Path
+) -> None:
+    with reader.page() as page:
+        promise = page.locator("#promise").inner_text()
+        assert promise.startswith(
+            "You get a report with citations, written by fake-1, from the web (Tavily)."
+        )
+        assert page.locator(".example").count() == 3
+    (tmp_path / "empty").mkdir()
+    settings = {
+        "DEEP_RESEARCH_DOCS": "empty",
+        "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true",
+        "DEEP_RESEARCH_ENGINES": "none",
+    }
+    with (
+        Server(tmp_path, **settings) as server,
+        Reader(reader.browser, server).page() as page,
+    ):
+        empty = page.locator(".ask .notice")
+        words = (
+            "There is nothing to search yet: no file can be read in empty, and web search is off."
+        )
+        assert words in empty.inner_text()
+        # It stands before the question, and no example is offered that nothing would answer.
+        question = page.locator("#question").bounding_box()
+        assert empty.bounding_box()["y"] < question["y"]
+        assert page.locator(".example").count() == 0
+        assert barriers_at(page, barriers_of, 1500, 390) == []
 
 
 def test_the_page_asks_for_a_missing_token(reader: Reader) -> None:

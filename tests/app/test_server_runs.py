@@ -138,6 +138,7 @@ async def test_the_offer_has_examples_from_the_documents(
     assert offer["uses"] == {
         "files": offer["uses"]["files"],
         "engines": [],
+        "model": "",
         "has_model": False,
         "fault": "",
     }
@@ -145,7 +146,7 @@ async def test_the_offer_has_examples_from_the_documents(
     assert len(offer["examples"]) == 3 and all(
         question.endswith(("?", "”")) for question in offer["examples"]
     )
-    assert offer["costs"] == {}
+    assert offer["costs"] == offer["times"] == {}
 
 
 async def test_a_user_can_keep_a_run_out_of_the_operators_tracing(

@@ -19,6 +19,7 @@ PASSING = (
     p.CallContinued,
     p.CallDelayed,
     p.CallFinished,
+    p.CallPending,
     p.ChatHeartbeat,
     p.DocumentsIndexed,
     p.ElapsedTime,

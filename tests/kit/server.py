@@ -207,10 +207,10 @@ def said(message: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": message}]}
 
 
-def write_config(folder: Path) -> Path:
-    """The repository's configuration, with the graph of `server_graph.py` in place of ours."""
+def write_config(folder: Path, graph: str = "deep_research") -> Path:
+    """The repository's configuration, with a graph of `server_graph.py` in place of ours."""
     config = json.loads(CONFIG.read_text("utf-8"))
-    config["graphs"] = {GRAPH: "kit.server_graph:deep_research"}
+    config["graphs"] = {GRAPH: f"kit.server_graph:{graph}"}
     path = folder / "langgraph.json"
     path.write_text(json.dumps(config), "utf-8")
     return path

@@ -1,5 +1,5 @@
 """The graph that `langgraph.json` serves, with extractive models that note each call and can be
-made to wait."""
+made to wait; and the graph with the operator's models, on a clock that a test moves."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.outputs import ChatResult
 from langgraph.config import get_config
+from typing_extensions import override
 
 from deep_research.app.server import graphs as server
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
-from deep_research.core.settings.context import Context, Role
+from deep_research.core.settings.context import Context, Role, SystemClock
 from deep_research.core.settings.server_settings import UserSettings
 
 FOLDER = "SERVER_GRAPH_FOLDER"
@@ -25,6 +26,8 @@ NOTES = "calls.jsonl"
 HOLD = "hold"
 """A model waits as long as this file exists and its first message begins with what the file says.
 """
+MOVED = "moved"
+"""The clock of runs is ahead by the seconds in this file, if it exists."""
 PAUSE = 0.02
 
 
@@ -65,6 +68,41 @@ class NotedSettings(UserSettings):
         )
 
 
+class FileClock(SystemClock):
+    """A clock that a test moves by a file."""
+
+    _ahead = 0.0
+
+    @override
+    def seconds(self) -> float:
+        return super().seconds() + self._ahead
+
+    @override
+    async def sleep(self, seconds: float) -> None:
+        end = self.seconds() + seconds
+        while self.seconds() < end:
+            await asyncio.sleep(PAUSE)
+            self._ahead = await asyncio.to_thread(_seconds_ahead)
+
+
+CLOCK = FileClock()
+
+
+class ClockedSettings(UserSettings):
+    """Settings whose runs go by the clock of the file."""
+
+    @property
+    def operator(self) -> Context:
+        return super().operator.model_copy(update={"clock": CLOCK})
+
+
+def _seconds_ahead() -> float:
+    try:
+        return float((Path(os.environ[FOLDER]) / MOVED).read_text("utf-8") or 0)
+    except FileNotFoundError:
+        return 0.0
+
+
 def _write(note: str) -> None:
     # In one write, so that who reads meanwhile, or kills the server, never leaves or meets half a
     # line.
@@ -80,3 +118,4 @@ def _is_held(first: str) -> bool:
 
 
 deep_research = server.deep_research.copy({"context_schema": NotedSettings})
+on_file_clock = server.deep_research.copy({"context_schema": ClockedSettings})

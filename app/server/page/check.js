@@ -23,7 +23,7 @@ export function leaveCheck() {
 export async function check(form) {
   if (form.foreign.value.trim()) addFiles([new File([form.foreign.value], "report.md")]);
   const [sent] = await fileBlocks();
-  if (!sent) throw new server.Refused(0, "Paste a report, or attach it.");
+  if (!sent) throw new server.Refused(422, "Paste a report, or attach it.");
   setFiles([]);
   show(byId("column"), h("div", { class: "ask", "data-key": "checking" }, h("h1", {}, "Checking the report"), h("p", { id: "checking", role: "status" }, "Reading it"), h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
   const body = { name: sent.extras.filename, base64: sent.base64, request: form.asked.value };
@@ -36,7 +36,7 @@ export async function check(form) {
       return byId("column").replaceChildren(h("h1", {}, "Checked report"), h("p", { class: "standing" }, data.summary), report, h("p", {}, h("a", { class: "button", href: "#/" }, "New question")));
     }
   }
-  throw new server.Refused(0, "The connection to the server was lost. Check the report again.");
+  throw new server.Refused(503, "The connection to the server was lost. Check the report again.");
 }
 
 export const checkLink = () => h("p", { class: "quiet" }, "Or ", h("a", { href: "#/check" }, "check a report from elsewhere"), " against its sources.");

@@ -1,6 +1,8 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
-import { byId, h, outcomeOf, show } from "./dom.js";
+import { connected, isLost } from "./connection.js";
+import { byId, duration, h, outcomeOf, show } from "./dom.js";
+import { lineOf, noSigns, notice, sinceThen } from "./living.js";
 import { blocksIn, Writing } from "./markdown.js";
 import { inPlaceOf, keepPlace, shift } from "./place.js";
 import { markChanges, renderReport } from "./report.js";
@@ -39,7 +41,7 @@ const sectionOf = (exchange) => byId("column").querySelector(`[data-key="exchang
 
 const exchangeOf = (at, run) => ({
   index: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
-  cited: new Map(), worked: 0, since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
+  cited: new Map(), worked: 0, signs: noSigns(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
 });
 
 export function draw() {
@@ -79,10 +81,20 @@ function write() {
 
 export function drawStrip() {
   byId("strip").hidden = !isAtWork();
-  if (!isAtWork()) return;
+  // Nobody knows what a run does whose server does not answer.
+  if (!isAtWork() || isLost()) return;
   const { run, live } = latest();
   const costs = { tokens: Math.max(run.spent.tokens, live.tokens), usd: Math.max(run.spent.usd, live.usd) };
   show(byId("strip"), strip(latest(), workedNow(latest()), costs));
+}
+
+// What passes from second to second: the strip, and a line for each researcher.
+export function drawTime() {
+  drawStrip();
+  if (!isAtWork() || isLost()) return;
+  const { story, signs } = latest(), section = sectionOf(latest());
+  for (const line of section.querySelectorAll("[data-line]")) line.textContent = lineOf(story.byKey.get(line.dataset.line), signs);
+  for (const time of section.querySelectorAll("[data-since]")) time.textContent = sinceThen(Number(time.dataset.since));
 }
 
 export function exchangeInView() {
@@ -102,7 +114,10 @@ async function mountReport(exchange) {
   const { run } = exchange, section = sectionOf(exchange), holder = section?.querySelector(".text:not([data-mounted])");
   if (!holder || !isFinished(run)) return;
   holder.dataset.mounted = "";
-  const html = await server.text(`/research/runs/${run.thread}/export?format=html&question=${run.question_id}`);
+  const html = await server.text(`/research/runs/${run.thread}/export?format=html&question=${run.question_id}`).catch((error) => {
+    delete holder.dataset.mounted;
+    throw error;
+  });
   const { report, headings, cited } = renderReport(html, run);
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
@@ -125,7 +140,7 @@ async function mountReport(exchange) {
 // Draws a finished question for the last time.
 function settle(exchange) {
   const section = sectionOf(exchange);
-  for (const name of [".next", ".versions"]) section?.querySelector(name)?.remove();
+  for (const part of section?.querySelectorAll(".next, .versions, .again") ?? []) part.remove();
   if (section?.querySelector("[data-mounted]")) section.dataset.keep = "";
 }
 
@@ -198,10 +213,11 @@ export async function follow(id, asked, on) {
       if (mine !== page.thread || error.name === "AbortError") return;
       if (error.status === 404) return on.missing(error.message);
       if (error.status === 401) return on.fail(error);
-      // Try again later: a restarted server comes back, and a busy one frees streams.
-      on.say(error.status === 429 ? error.message : "The connection was lost; trying again.");
+      // A restarted server comes back, and a busy one frees streams.
+      if (error.status === 429) on.say(error.message);
       if (error.status === 429) wait = LATER;
     }
+    await connected();
     await new Promise((resolve) => setTimeout(resolve, wait));
     wait = Math.min(2 * wait, LATER);
   }
@@ -257,6 +273,7 @@ export async function listen(started) {
   const run = started || (await server.runAtWork(thread.id));
   if (!run || thread.heard === run) return;
   thread.heard = run;
+  exchange.signs = noSigns();
   exchange.live = { tokens: Math.max(exchange.live.tokens, exchange.run.spent.tokens), usd: Math.max(exchange.live.usd, exchange.run.spent.usd) };
   try {
     for await (const packet of server.live(thread.id, run, thread.stop.signal)) {
@@ -271,11 +288,12 @@ export async function listen(started) {
 }
 
 function hear(exchange, packet) {
+  notice(exchange.signs, packet);
   const { type, input_tokens: read, output_tokens: written, usd } = packet;
   if (type === "call_finished") exchange.live = { tokens: exchange.live.tokens + read + written, usd: exchange.live.usd + usd };
   if (type === "documents_indexed") exchange.passing = packet.done < packet.total ? `Reading your documents: ${packet.done} of ${packet.total}` : "";
-  else if (type === "call_delayed") exchange.passing = `The model provider asks us to wait ${Math.round(packet.seconds)} s: ${packet.reason}`;
-  else if (!["chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = "";
+  else if (type === "call_delayed") exchange.passing = `Asking the model again in ${duration(packet.seconds)}: ${packet.reason}`;
+  else if (!["call_pending", "chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = "";
 }
 
 export function leave() {

@@ -7,7 +7,7 @@ import { fileInput, fileList } from "./files.js";
 const METHODS = { deep_research: "Adaptive: until nothing is missing", planned_research: "Planned: within a time limit" };
 const CHOICES = { quick: "One search, for facts", standard: "Several researchers", deep: "More rounds, more time" };
 const ANYTHING = ["How well do heat pumps work in cold winters?", "What changed in the EU AI Act since it was adopted?",
-  "Compare PostgreSQL and MySQL for a small team"];
+  "How do PostgreSQL and MySQL compare for a small team?"];
 
 export function tokenForm(isKnown) {
   return h("form", { class: "ask", "data-do": "token" }, h("h1", {}, "A token is needed"),
@@ -16,18 +16,32 @@ export function tokenForm(isKnown) {
     h("p", {}, h("button", { class: "main-action" }, "Continue")));
 }
 
-function uses({ files, engines, has_model: hasModel, fault }) {
+const isEmpty = ({ files, engines }) => files === 0 && engines.length === 0;
+const namesOf = (folders) => folders.map(({ name }) => name).join(", ");
+
+// What is searched; a setting that was made and finds nothing is named.
+function sourcesOf({ uses: { files, engines }, docs }) {
+  const own = files > 0 && `your ${count(files, "file")}`, web = engines.length > 0 && `the web (${engines.join(", ")})`;
+  if (own && web) return `${own} and ${web}`;
+  return web ? web + (docs.length ? `; no file can be read in ${namesOf(docs)}` : "") : `${own} (web search off)`;
+}
+
+// Before the question: what you get, from where, by which model, and what runs of the chosen depth usually took.
+function promise(offer, depth) {
+  const { uses, docs, times } = offer, { fault, model, has_model: hasModel } = uses;
   if (fault) return h("p", { class: "notice", role: "alert" }, fault);
-  const searched = [files > 0 && `your ${count(files, "file")}`, ...engines].filter(Boolean);
-  const where = searched.length > 1 ? `${searched.slice(0, -1).join(", ")} and ${searched.at(-1)}` : searched[0];
-  return h("div", { class: "uses" }, h("p", {}, where ? `Searches ${where}.` : "There is nothing to search yet.",
-      files === 0 && " Attach files to ask about them. To search a whole folder, start the server with --docs FOLDER."),
+  if (isEmpty(uses)) {
+    return h("p", { class: "notice" }, docs.length ? `There is nothing to search yet: no file can be read in ${namesOf(docs)}, and web search is off. ` : "There is nothing to search yet. ",
+      "Attach files to ask about them. To search a whole folder, start the server with --docs FOLDER.");
+  }
+  const made = hasModel ? ["You get a report with citations", model && `, written by ${model}`] : "You get quotations that answer your question";
+  return h("div", { class: "uses" }, h("p", { id: "promise" }, made, ", from ", sourcesOf(offer), times[depth] && `. Usually takes ${times[depth]}`, "."),
     !hasModel && h("details", { class: "notice", "data-key": "model" }, h("summary", {}, "No language model is set: reports only quote the sources."),
       "Set one with the environment variable ", h("code", {}, "DEEP_RESEARCH_MODELS"), ", such as openai:gpt-5-mini, and restart the server."));
 }
 
 function depths(offer) {
-  const chosen = offer.depth === "auto" ? "standard" : offer.depth;
+  const chosen = usual(offer);
   return h("fieldset", { class: "depths" }, h("legend", { class: "unseen" }, "Depth"),
     Object.entries(CHOICES).map(([name, words]) => h("label", { class: "depth" },
       h("input", { type: "radio", name: "depth", value: name, checked: name === chosen }),
@@ -59,10 +73,12 @@ function options(offer) {
     offer.tracing && h("p", { class: "quiet" }, `Tracing is on: questions and the texts that are read are also sent to ${offer.tracing}.`));
 }
 
+const usual = ({ depth }) => (depth === "auto" ? "standard" : depth);
+
 // Shows a skeleton until the offer has arrived.
-export function askForm(offer, failure) {
+export function askForm(offer, failure, depth) {
   const examples = offer?.examples.length ? offer.examples : ANYTHING;
-  return h("form", { class: "ask", "data-do": "ask", "data-key": "ask" }, h("h1", {}, "What do you want to know?"), h("div", { class: "box" },
+  return h("form", { class: "ask", "data-do": "ask", "data-key": "ask" }, h("h1", {}, "What do you want to know?"), offer && promise(offer, depth ?? usual(offer)), h("div", { class: "box" },
       h("label", { class: "unseen", for: "question" }, "Question"),
       h("textarea", { id: "question", name: "question", rows: "3", "data-sends": true, "aria-describedby": "keys",
         placeholder: "Ask a question, or describe everything that the report should cover" }),
@@ -70,8 +86,9 @@ export function askForm(offer, failure) {
       h("div", { class: "box-foot" }, fileInput(), h("span", { id: "keys", class: "quiet grows" }, "Enter sends, Shift+Enter starts a new line"),
         h("button", { class: "main-action", disabled: !offer }, "Start research"))),
     failure && h("p", { class: "notice bad", role: "alert" }, failure),
-    offer ? [depths(offer), uses(offer.uses), options(offer),
-      h("section", { class: "examples", "aria-label": "Examples" }, h("h2", {}, "Try"), examples.map((words) => button("example", words, { class: "example" }))), checkLink()]
+    offer ? [depths(offer), options(offer),
+      // Nothing would answer them otherwise.
+      !isEmpty(offer.uses) && h("section", { class: "examples", "aria-label": "Examples" }, h("h2", {}, "Try"), examples.map((words) => button("example", words, { class: "example" }))), checkLink()]
       : h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i")));
 }
 

@@ -1,7 +1,7 @@
 // The page: chooses the view and handles what the reader does.
 
 import { check, checkForm, leaveCheck } from "./check.js";
-import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, offerUse, openExchange, page, scrolled } from "./column.js";
+import { draw, drawTime, exchangeInView, follow, keepInView, latest, leave, listen, offerUse, openExchange, page, scrolled } from "./column.js";
 import { button, byId, h, shortened, show } from "./dom.js";
 import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
@@ -11,7 +11,7 @@ import { missingView, nameOfRun, runList, undoView } from "./runs.js";
 import { lightSentence, watchSentences } from "./sentences.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
-import { lineField, planOf } from "./thread.js";
+import { lineField, mayChange, planOf } from "./thread.js";
 import { showStatement } from "./trust.js";
 import { differenceView } from "./versions.js";
 
@@ -23,7 +23,9 @@ let asked = null;
 const say = (words) => (byId("said").textContent = words);
 
 function fail(error) {
-  if (error.name === "AbortError") return;
+  // That the server does not answer is shown above until it does; a check that it cut off begins anew.
+  const isShown = error.status === 0 && location.hash !== "#/check";
+  if (error.name === "AbortError" || isShown) return;
   if (error.status === 401) leave();
   if (page.thread) {
     latest().failure = error.message;
@@ -144,6 +146,14 @@ async function exclude({ value: number }, replace = false) {
   return edit && goOn(edit, [], { edit: true });
 }
 
+// Sends a failed researcher anew: an unfinished run takes it as a message, a report as a change, anything else as a question.
+function again({ value: task }) {
+  const { run } = latest();
+  if (run.is_unfinished) return server.steer(page.thread.id, run.graph, `Research this task again, because its researcher failed: ${task}`);
+  const isChange = mayChange(run, page.offer);
+  return isChange ? goOn(`Research this again, because its researcher failed, and add to the report what is found: ${task}`, [], { edit: true }) : goOn(task, [], {});
+}
+
 async function include({ value: number }) {
   await changeUse(server.include, number);
   say("The source is used again.");
@@ -181,7 +191,7 @@ const submitted = {
   token: async (form) => (server.setToken(form.token.value), go()),
   async ask(form) {
     const question = form.question.value;
-    if (!question.trim()) throw new server.Refused(0, "Write a question first.");
+    if (!question.trim()) throw new server.Refused(422, "Write a question first.");
     page.offer ??= await server.ask("/research/offer");
     if (!form.graph) show(byId("column"), askForm(page.offer));
     const { graph, context } = settingsOf(form, page.offer);
@@ -236,6 +246,7 @@ const clicked = {
     return run.status === "stopped" && server.goOn(thread.id, run.graph);
   },
   "go-on": () => server.goOn(page.thread.id, latest().run.graph),
+  again,
   skip: () => reply({ action: "approve" }),
   end: () => reply({ action: "end" }),
   export: (control) => server.download(exportOf(control, control.value)),
@@ -275,7 +286,7 @@ const clicked = {
   "include-source": include,
 };
 
-const LISTENED = ["approve", "answer", "steer", "follow-up", "finish", "go-on", "skip", "end", "exclude-source", "replace-source"];
+const LISTENED = ["approve", "answer", "steer", "follow-up", "finish", "go-on", "again", "skip", "end", "exclude-source", "replace-source"];
 
 async function act(name, work, control) {
   if (page.thread) latest().failure = "";
@@ -347,6 +358,7 @@ for (const kind of ["pointerover", "focusin", "pointerout", "focusout"]) {
 }
 
 document.addEventListener("change", ({ target }) => {
+  if (target.name === "depth") show(byId("column"), askForm(page.offer, "", target.value));
   if (!target.matches("[data-files]")) return;
   addFiles(target.files);
   target.value = "";
@@ -365,7 +377,8 @@ for (const kind of ["dragover", "drop", "paste"]) {
 addEventListener("scroll", () => requestAnimationFrame(scrolled), { passive: true });
 addEventListener("hashchange", () => go().catch(fail));
 addEventListener("pagehide", finishDelete);
-setInterval(() => page.thread && drawStrip(), 1000);
+addEventListener("connected", () => (page.offer ? refreshRuns() : go()).catch(fail));
+setInterval(() => page.thread && drawTime(), 1000);
 setInterval(() => !document.hidden && page.offer && refreshRuns().catch(() => {}), 60_000);
 watchSentences();
 server.takeToken();

@@ -1,5 +1,6 @@
 // The server's API, which any client may use: LangGraph's threads and runs, and the routes of `app/server/_routes.py`.
 
+import { lost, setTime } from "./connection.js";
 import { h } from "./dom.js";
 
 const KEY = "deep-research-token";
@@ -16,6 +17,7 @@ export function takeToken() {
 export const hasToken = () => Boolean(localStorage.getItem(KEY));
 export const setToken = (token) => localStorage.setItem(KEY, token.trim());
 
+// Status 0: the server did not answer, which `connection.js` shows until it does.
 export class Refused extends Error {
   constructor(status, words) {
     super(words);
@@ -23,12 +25,17 @@ export class Refused extends Error {
   }
 }
 
+function cutOff(error) {
+  if (error.name === "AbortError") throw error;
+  lost();
+  throw new Refused(0, "The connection to the server was lost. Try again once it is back.");
+}
+
 async function answer(path, { method = "GET", body, signal, keepalive } = {}) {
   const headers = { "X-Api-Key": localStorage.getItem(KEY) ?? "" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const response = await fetch(path, { method, headers, signal, keepalive, body: body && JSON.stringify(body) }).catch((error) => {
-    throw error.name === "AbortError" ? error : new Refused(0, "The server does not answer. Check that it is running, then try again.");
-  });
+  const response = await fetch(path, { method, headers, signal, keepalive, body: body && JSON.stringify(body) }).catch(cutOff);
+  setTime(response.headers.get("Date"));
   if (response.ok) return response;
   const said = await response.json().catch(() => ({}));
   const words = typeof said.detail === "string" ? said.detail : `The server answers with status ${response.status}.`;
@@ -59,9 +66,7 @@ export async function* events(path, signal, options = {}) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { value, done } = await reader.read().catch((error) => {
-      throw error.name === "AbortError" ? error : new Refused(0, "The connection to the server was lost.");
-    });
+    const { value, done } = await reader.read().catch(cutOff);
     if (done) return;
     const blocks = (rest + value.replaceAll("\r", "")).split("\n\n");
     rest = blocks.pop();

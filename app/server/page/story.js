@@ -41,6 +41,9 @@ function note(branch, story, documents, isOpened) {
   }
 }
 
+// The title of a document, if a search has brought it.
+const titleOf = ({ documents }, address) => [...documents].find(([id, { link }]) => address === id || address === link)?.[1].title ?? nameOf(address);
+
 const listed = (names) => names.slice(0, 2).join(", ") + (names.length > 2 ? ` and ${names.length - 2} more` : "");
 
 // What a researcher is doing now; earlier searches and readings stay in its history.
@@ -56,16 +59,16 @@ function addTo(branch, story, packet) {
     case "search_tool_start": branch.where = packet.is_internet_search ? "the web" : "your documents"; does(branch, `Searching ${branch.where}`); break;
     case "search_tool_queries_delta": branch.searches.push(...packet.queries); does(branch, `Searching ${branch.where} for ${listed(packet.queries)}`); break;
     case "open_url_start": does(branch, "Opening sources"); break;
-    case "open_url_urls": if (packet.urls.length) does(branch, `Reading ${listed([...new Set(packet.urls.map(nameOf))])}`); break;
+    case "open_url_urls": if (packet.urls.length) does(branch, `Reading ${listed([...new Set(packet.urls.map((address) => titleOf(story, address)))])}`); break;
     case "search_tool_documents_delta": note(branch, story, packet.documents, false); does(branch, packet.documents.length ? "Looking at what was found" : "Nothing found; trying other words"); break;
-    case "open_url_documents": note(branch, story, packet.documents, true); break;
+    case "open_url_documents": note(branch, story, packet.documents, true); does(branch, "Thinking about what was read"); break;
     case "intermediate_report_start": branch.finding = ""; does(branch, "Writing down what was found"); break;
     case "intermediate_report_delta": branch.finding += packet.content; break;
-    case "intermediate_report_cited_docs": branch.state = "done"; break;
+    case "intermediate_report_cited_docs": if (branch.state !== "failed") branch.state = "done"; break;
     case "step_learnings": branch.learned.push(...packet.learnings.map((learning) => learning.text)); does(branch, "Evaluating what was learned"); break;
     case "step_done": Object.assign(branch, { state: packet.status === "completed" ? "done" : packet.status, errors: packet.reason ? [packet.reason] : [] }); break;
     case "research_agent_title": if (packet.title.length > 2) branch.title = short(packet.title); break;
-    case "error": branch.errors.push(packet.message); break;
+    case "error": branch.errors.push(packet.message); if (packet.is_final) branch.state = "failed"; break;
   }
 }
 

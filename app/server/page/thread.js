@@ -2,6 +2,7 @@
 
 import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
+import { lineOf, silence, sinceThen } from "./living.js";
 import { markdown } from "./markdown.js";
 import { finishButton, messageList } from "./messages.js";
 import { trustLine } from "./trust.js";
@@ -97,13 +98,19 @@ function names(found, noun) {
 
 const plain = (text) => text.replace(/^\s*\|.*$|^[#>*-]+\s*|\*\*|\s*\[[\d, ]+\]/gm, "").replace(/\s+/g, " ").trim();
 
-function taskCard(branch, isAtWork) {
-  const state = branch.state === "done" ? "done" : isAtWork ? branch.state : "stopped", seconds = branch.ended - branch.began;
+const isOver = ({ state }) => state !== "at work";
+const failures = (branches) => branches.filter(({ state }) => state === "failed").length;
+
+// A failed researcher shows why instead of the excerpts that it has left.
+function taskCard({ run, signs, isLatest }, branch) {
+  const isAtWork = run.status === "running", seconds = branch.ended - branch.began;
+  const state = isOver(branch) || isAtWork ? branch.state : "stopped";
   return h("section", { class: `task ${state.replace(" ", "-")}`, "data-key": branch.key, "aria-label": branch.title },
     h("h3", { title: branch.task }, dot({ done: "completed", "at work": "running" }[state] ?? state), branch.title),
-    state === "at work" && [branch.past.slice(-3).map((words) => h("p", { class: "past" }, words)), h("p", { class: "now" }, branch.now)],
-    state === "done" && branch.finding && h("p", { class: "gist" }, shortened(plain(branch.finding), 240)), branch.errors.map((words) => h("p", { class: "notice bad" }, words)),
-    h("div", { class: "counts" }, h("span", {}, state, state === "done" && seconds >= 1 && ` · ${duration(seconds)}`),
+    state === "at work" && [branch.past.slice(-3).map((words) => h("p", { class: "past" }, words)), h("p", { class: "now", "data-line": branch.key }, lineOf(branch, signs))],
+    state === "done" && branch.finding && h("p", { class: "gist" }, shortened(plain(branch.finding), 240)), [...new Set(branch.errors)].map((words) => h("p", { class: "notice bad" }, words)),
+    state === "failed" && isLatest && h("p", { class: "again" }, isAtWork ? h("span", { class: "quiet" }, "You can send it again after this run.") : button("again", "Try again", { value: branch.task })),
+    h("div", { class: "counts" }, h("span", {}, state, state === "at work" ? [" · ", h("span", { class: "clock", "data-since": branch.began }, sinceThen(branch.began))] : seconds >= 1 && ` · ${duration(seconds)}`),
       names(branch.searches, "search"), names([...branch.pages.values()], "page"), names([...new Set(branch.files.values())], "file"), names(branch.learned, "finding"),
       state === "done" && branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
 }
@@ -111,27 +118,27 @@ function taskCard(branch, isAtWork) {
 function researchLine({ story }) {
   const files = new Set(story.branches.flatMap((branch) => [...branch.files.values()])), pages = new Set(story.branches.flatMap((branch) => [...branch.pages.keys()]));
   const topics = story.branches.length, took = Math.max(...story.branches.map((branch) => branch.ended)) - story.branches[0]?.began;
-  return [topics ? `Researched ${count(topics, "topic")}` : "First searches", files.size > 0 && count(files.size, "file"),
-    pages.size > 0 && count(pages.size, "page"), took >= 1 && duration(took)].filter(Boolean).join(", ");
+  return [topics ? `Researched ${count(topics, "topic")}` : "First searches", failures(story.branches) > 0 && h("strong", {}, `${failures(story.branches)} failed`), files.size > 0 && count(files.size, "file"),
+    pages.size > 0 && count(pages.size, "page"), took >= 1 && duration(took)].filter(Boolean).flatMap((words) => [", ", words]).slice(1);
 }
 
 // The rounds as a timeline; all but the last are folded.
-function roundView({ run }, [turn, branches], at, rounds) {
+function roundView(exchange, [turn, branches], at, rounds) {
   const [began, ended] = [branches[0].began, Math.max(...branches.map((branch) => branch.ended))], waited = began - rounds[0][1][0].began;
-  const isOver = branches.every((branch) => branch.state === "done"), isOpen = at === rounds.length - 1 || !isOver;
-  const facts = [rounds.length > 1 && count(branches.length, "task"), waited >= 1 && `${duration(waited)} after the first`, isOver && ended - began >= 1 && `took ${duration(ended - began)}`];
+  const isDone = branches.every(isOver), isOpen = at === rounds.length - 1 || !isDone;
+  const facts = [rounds.length > 1 && count(branches.length, "task"), waited >= 1 && `${duration(waited)} after the first`, isDone && ended - began >= 1 && `took ${duration(ended - began)}`];
   return h("details", { class: "round", "data-key": `round-${turn}-${isOpen}`, open: isOpen }, h("summary", {}, h("strong", {}, `Round ${at + 1}`), ` ${facts.filter(Boolean).join(" · ")}`),
-    h("div", { class: "tasks" }, branches.map((branch) => taskCard(branch, run.status === "running"))));
+    h("div", { class: "tasks" }, branches.map((branch) => taskCard(exchange, branch))));
 }
 
 function researchPart(exchange, stage) {
   const { story } = exchange;
   if (!story.branches.length && !story.looking.length) return null;
   const isOpen = stage === "research" || (stage === "end" && story.branches.length > 0);
-  const done = story.branches.filter((branch) => branch.state === "done").length;
+  const failed = failures(story.branches), done = story.branches.filter(isOver).length - failed;
   const rounds = [...Map.groupBy(story.branches, (branch) => branch.turn)], thoughts = story.thoughts.filter(Boolean);
   return h("details", { class: "part", "data-part": "research", "data-key": `research-${isOpen}`, open: isOpen },
-    h("summary", {}, isOpen ? `Research: ${done} of ${story.branches.length} tasks done` : researchLine(exchange)),
+    h("summary", {}, isOpen ? [`Research: ${done} of ${story.branches.length} tasks done`, failed > 0 && `, ${failed} failed`] : researchLine(exchange)),
     story.looking.length > 0 && h("p", { class: "quiet" }, `First searched for: ${story.looking.join(" · ")}`),
     rounds.map((round, at) => roundView(exchange, round, at, rounds)),
     thoughts.length > 0 && h("details", { class: "names", "data-key": "thoughts" }, h("summary", {}, "Thoughts between the rounds"), thoughts.map((words) => h("p", { class: "quiet" }, words))));
@@ -209,19 +216,21 @@ const WAYS = {
   stopped: ["steer", "Add a note and continue", "Continue"],
 };
 
-export function strip({ run, story, passing }, seconds, costs) {
-  const done = story.branches.filter((branch) => branch.state === "done").length;
+export function strip({ run, story, passing, signs }, seconds, costs) {
+  const done = story.branches.filter(isOver).length;
   const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Evaluating what was found" : "Researching", plan: story.isPlanning ? "Planning" : "Getting ready" };
   const finishing = run.is_finishing && !story.isWriting && "Finishing with what was found";
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
-  return [dot("running"), h("span", { class: "doing" }, finishing || passing || story.activity || stage[stageOf({ run, story })] || "Running"),
+  return [dot("running"), h("span", { class: "doing" }, silence(signs) || finishing || passing || story.activity || stage[stageOf({ run, story })] || "Running"),
     h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock", title: "Time of work; pauses do not count" }, duration(seconds)), run.status === "running" && finishButton({ run, story }), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
+
+// Whether the report can be changed by words that say how.
+export const mayChange = (run, offer) => offer?.may_edit && run.versions.some(({ kind }) => kind !== "answer");
 
 export function dockView(exchange, offer) {
   const { run } = exchange;
   const [action, words, verb] = exchange.story.isWriting && run.status === "running" ? ["steer", "Add an instruction for the report", "Send"] : WAYS[run.status] ?? ["follow-up", "Ask a follow-up", "Ask"];
-  const mayChange = action === "follow-up" && offer?.may_edit && run.versions.some(({ kind }) => kind !== "answer");
   const isPlan = run.status === "waiting" && "plan" in run.waiting;
   const isAtWork = ["running", "starting"].includes(run.status);
   return [
@@ -233,7 +242,7 @@ export function dockView(exchange, offer) {
     h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || ["starting", "failed"].includes(run.status) },
       action === "follow-up" && fileInput(),
       h("textarea", { id: "words", name: "words", rows: "1", "aria-label": words, placeholder: words, "data-sends": true }),
-      mayChange && h("button", { value: "edit", title: "Your words say what to change" }, "Change the report"),
+      action === "follow-up" && mayChange(run, offer) && h("button", { value: "edit", title: "Your words say what to change" }, "Change the report"),
       h("button", { class: verb !== "Continue" && "main-action" }, verb), action === "follow-up" && fileList()),
   ];
 }

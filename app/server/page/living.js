@@ -1,0 +1,42 @@
+// Signs of life that the log does not hold: what arrives of each model call, and how long nothing has.
+
+import { serverTime } from "./connection.js";
+import { count, duration } from "./dom.js";
+
+// Milliseconds of silence after which it is shown, and after which a report of it is out of date: the server repeats it every ten seconds.
+const LONG = 30_000, OLD = 25_000;
+// Words from which a researcher's text is its finding, not a remark.
+const MANY = 20;
+const IS_ANSWER = /_delta$|^call_(finished|pending)$/;
+
+export const noSigns = () => ({ heard: 0, calls: new Map() });
+const keyOf = ({ turn_index: turn, tab_index: tab }) => `${turn}.${tab}`;
+
+// Notes a packet of the live stream. `heard` is when any model last gave a sign, `since` when a silent one did.
+export function notice(signs, { type, placement, silent_seconds: silent, words, facts }) {
+  const key = keyOf(placement), now = Date.now();
+  if (type === "call_pending" && silent) return signs.calls.set(key, { since: now - silent * 1000, noticed: now });
+  if (IS_ANSWER.test(type)) signs.heard = now;
+  if (type === "call_pending") signs.calls.set(key, { words, facts });
+  else signs.calls.delete(key);
+}
+
+const isSilent = ({ noticed = 0 }) => Date.now() - noticed < OLD;
+const noAnswer = (since) => Date.now() - since >= LONG && `No answer from the model for ${duration(Math.floor((Date.now() - since) / 1000))}, still trying`;
+
+// For the whole run: shown only if no other call has had an answer meanwhile.
+export function silence({ heard, calls }) {
+  const silent = [...calls.values()].filter(isSilent).map(({ since }) => since);
+  return silent.length > 0 && noAnswer(Math.max(heard, Math.min(...silent)));
+}
+
+// What a researcher is doing, in one line.
+export function lineOf({ key, now, finding }, { calls }) {
+  const call = calls.get(key) ?? {}, { words = 0, facts } = call;
+  if (isSilent(call)) return noAnswer(call.since) || now;
+  const written = finding ? { words: finding.split(/\s+/).filter(Boolean).length, facts: (finding.match(/\[\d[\d, ]*\](?!\s*\[\d)/g) ?? []).length } : { words, facts };
+  return written.words >= (finding ? 1 : MANY) ? `Writing: ${count(written.words, "word")}${written.facts ? `, ${count(written.facts, "fact")}` : ""}` : now;
+}
+
+// How long ago a packet of the log was sent.
+export const sinceThen = (sent) => duration(Math.max(0, Math.floor(serverTime() / 1000 - sent)));
