@@ -5,11 +5,11 @@ import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, lis
 import { button, byId, h, shortened, show } from "./dom.js";
 import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
+import { addLine, dropLine, moveLine, planOf } from "./plan.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { missingView, nameOfRun, runList, undoView } from "./runs.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
-import { lineField, planOf } from "./thread.js";
 import { differenceView } from "./versions.js";
 
 const UNDO_SECONDS = 10;
@@ -239,12 +239,9 @@ const clicked = {
   },
   delete: (control) => remove(list.runs.find((run) => run.thread === control.value)),
   undo: stopDelete,
-  "add-line"({ value, parentElement: last }) {
-    const numbers = [...last.parentElement.querySelectorAll("[data-lead]")].map((field) => Number.parseInt(field.dataset.lead) || 0);
-    last.before(lineField(value.replace(/\d+/, Math.max(...numbers) + 1), ""));
-    last.previousElementSibling.querySelector("textarea").focus();
-  },
-  "drop-line": (control) => control.parentElement.remove(),
+  "add-line": addLine,
+  "drop-line": dropLine,
+  "move-line": (control) => say(moveLine(control.parentElement, control.value)),
   detach: ({ value }) => removeFile(Number(value)),
   dismiss: () => (byId("undo").hidden = true),
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control)),
@@ -303,6 +300,11 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.target.matches("[data-sends]")) {
     event.preventDefault();
     event.target.form.requestSubmit();
+  }
+  const line = event.altKey ? event.target.closest(".lines > li") : null;
+  if (line?.querySelector("textarea") && ["ArrowUp", "ArrowDown"].includes(event.key)) {
+    event.preventDefault();
+    say(moveLine(line, event.key === "ArrowUp" ? "up" : "down"));
   }
   if (event.key !== "Escape") return;
   light(null);

@@ -3,6 +3,7 @@
 import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
 import { markdown } from "./markdown.js";
+import { review } from "./plan.js";
 import { isEdit, revertWords, versionList } from "./versions.js";
 
 const LONG_QUESTION = 130, LONG_LINE = 300;
@@ -47,35 +48,6 @@ function partsOf(slice, edited) {
 }
 
 const bubble = ({ role, text }, more) => h("li", { class: role, dir: "auto" }, role === "user" ? h("p", {}, folded(text, LONG_QUESTION)) : markdown(text), more);
-
-// The plan as a field per step and checklist item; text between them is shown unchanged.
-const FIELD = /^[ \t]*(\d+[.)][ \t]+|[-*][ \t]+|(?=\S))(.*(?:\n(?![ \t]*(?:\d+[.)]|[-*]|#|$)).+)*)/gm;
-const planFields = (text) => [...text.matchAll(FIELD)].map(([, lead, words]) => ({ lead, words: words.replace(/\n\s*/g, "\n") }));
-const nounOf = (lead) => (/\d/.test(lead) ? "step" : lead && "item");
-export const lineField = (lead, words) => h("li", {}, h("span", { class: "quiet" }, lead.trim().replace(/[-*]/, "•")),
-  h("textarea", { name: "line", rows: String(Math.ceil(words.length / 90) || 1), "data-lead": lead, "aria-label": nounOf(lead) === "step" ? `Step ${Number.parseInt(lead)}` : "Checklist item" }, words), button("drop-line", "×", { class: "plain", "aria-label": "Remove" }));
-
-// The plan from its fields; steps are renumbered unless they refer to each other.
-export function planOf(form) {
-  let number = 0;
-  const lines = [...form.querySelectorAll("[name=line]")].filter((field) => field.value.trim()).map(({ dataset: { lead }, value }) => {
-    const before = nounOf(lead) === "step" && !form.plan.value.includes("(builds on") ? `${(number += 1)}. ` : lead;
-    return before ? before + value.trim().replace(/\s*\n\s*/g, "\n   ") : `\n${value}\n`;
-  });
-  return lines.join("\n").trim();
-}
-
-function review({ waiting, estimate }) {
-  const fields = planFields(waiting.plan);
-  return h("form", { class: "card review", "data-part": "plan", "data-do": "approve", "data-key": `review ${waiting.plan}` },
-    h("h2", {}, "Does this plan look right?"), waiting.refused && h("p", { class: "notice bad", role: "alert" }, waiting.refused),
-    h("input", { type: "hidden", name: "plan", value: waiting.plan }),
-    h("ol", { class: "lines", "data-keep": true, "data-key": "lines", "aria-label": "Plan" }, fields.map(({ lead, words }, at) => [
-      lead ? lineField(lead, words) : h("li", {}, h("h3", {}, words.replace(/^#+\s*|\*\*/g, "").replace(/^Checklist$/, "What the report must answer")), h("input", { type: "hidden", name: "line", "data-lead": "", value: words })),
-      lead && nounOf(lead) !== nounOf(fields[at + 1]?.lead ?? "") && h("li", {}, button("add-line", `Add ${nounOf(lead) === "step" ? "a step" : "an item"}`, { class: "link", value: lead }))])),
-    h("div", { class: "decide" }, h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"), estimate && h("span", { class: "quiet" }, estimate)),
-      h("div", { class: "foot" }, h("input", { name: "comment", autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe a change" }), h("button", {}, "Rewrite the plan"))));
-}
 
 function planPart(exchange, isEdited, stage) {
   const { run, story } = exchange;
