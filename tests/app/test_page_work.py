@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 from kit.commands import WireDesk, wire_desk
 from kit.server import Server
+from kit.wire import QUESTION
 from test_page import (
+    FURTHER,
+    LISTED,
     Reader,
     ask,
     clarify,
     look_up,
     orchestrate,
+    reply,
     show_options,
     write,
 )
@@ -111,3 +115,31 @@ def test_a_step_stays_below_the_one_that_it_builds_on(reader: Reader) -> None:
             "Moved down: it is now number 2.",
             "# Plan\n\n2. Its keeper\n1. The light\n3. Both (builds on 2)",
         ]
+
+
+def test_unsent_words_are_kept_over_a_reload_each_in_its_view(reader: Reader, expect: Any) -> None:
+    with reader.page() as page:
+        question, words = page.get_by_role("textbox", name="Question"), page.locator("#words")
+        question.fill("Half a quest")
+        page.reload()
+        expect(question).to_have_value("Half a quest")
+        ask(page)
+        page.locator(".report article").wait_for()
+        words.fill("And the ha")
+        page.reload()
+        page.locator(".report article").wait_for()
+        expect(words).to_have_value("And the ha")
+        page.get_by_role("link", name="New question").click()
+        expect(question).to_have_value("")
+        ask(page, LISTED)
+        page.locator(".report article table").wait_for()
+        expect(words).to_have_value("")
+        page.go_back()
+        page.go_back()
+        expect(page.locator("h1.question")).to_have_text(QUESTION)
+        expect(words).to_have_value("And the ha")
+        reply(page, FURTHER, "Ask")
+        page.locator(".report article").nth(1).wait_for()
+        page.reload()
+        page.locator(".report article").nth(1).wait_for()
+        expect(words).to_have_value("")

@@ -1,6 +1,7 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
 import { button, byId, h, show, STATES } from "./dom.js";
+import { restoreDraft } from "./drafts.js";
 import { Writing } from "./markdown.js";
 import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
@@ -165,6 +166,7 @@ export async function follow(id, asked, on) {
   page.thread = mine;
   Object.assign(view, { isFollowing: true, stage: "" });
   draw();
+  restoreDraft(byId("words"));
   if (asked) listen(asked.run).catch(on.fail);
   for (let isLoaded = Boolean(asked), isBack = false, wait = SOON; mine === page.thread; isBack = true) {
     try {

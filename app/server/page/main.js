@@ -3,6 +3,7 @@
 import { check, checkForm, leaveCheck } from "./check.js";
 import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, offerUse, openExchange, page, scrolled } from "./column.js";
 import { button, byId, h, shortened, show } from "./dom.js";
+import { forgetDraft, keepDraft, restoreDraft } from "./drafts.js";
 import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
 import { addLine, dropLine, moveLine, planOf } from "./plan.js";
@@ -49,6 +50,7 @@ async function go() {
   if (!thread) {
     document.title = "Deep Research";
     show(byId("column"), isCheck ? checkForm() : askForm(page.offer));
+    if (!isCheck) restoreDraft(byId("question"));
     byId(isCheck ? "foreign" : "question").focus();
   }
   page.offer ??= await server.ask("/research/offer");
@@ -170,7 +172,11 @@ async function copy(control, words) {
 
 const exportOf = (element, format) => `/research/runs/${page.thread.id}/export?format=${format}&question=${exchangeAt(element).run.question_id}`;
 const reply = (value) => server.reply(page.thread.id, latest().run.graph, value);
-const fillIn = (id, words) => Object.assign(byId(id), { value: words }).focus();
+function fillIn(id, words) {
+  const field = Object.assign(byId(id), { value: words });
+  field.focus();
+  keepDraft(field);
+}
 
 const submitted = {
   check,
@@ -184,6 +190,7 @@ const submitted = {
     const thread = await server.newThread(graph, context);
     asked = { thread, question, run: await server.put(thread, graph, question, await fileBlocks(), context) };
     setFiles([]);
+    forgetDraft();
     location.hash = `#/run/${thread}`;
   },
   async approve(form) {
@@ -260,7 +267,10 @@ async function act(name, work, control) {
     const run = await work();
     if (!page.thread || !run || !LISTENED.includes(name)) return;
     listen(run).catch(fail);
-    if (control?.form?.words) control.form.words.value = "";
+    if (control?.form?.words) {
+      control.form.words.value = "";
+      forgetDraft();
+    }
     draw();
   } catch (error) {
     fail(error);
@@ -314,6 +324,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("input", ({ target }) => {
+  if (target.matches("[data-sends]")) keepDraft(target);
   if (target.id !== "search") return;
   clearTimeout(list.typing);
   Object.assign(list, { search: target.value.trim(), typing: setTimeout(() => refreshRuns().catch(fail), 250) });
