@@ -14,7 +14,7 @@ import pytest
 from kit.commands import Point, WireDesk, wire_desk
 from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, fail, say, use
-from kit.server import BERTHS, BROKEN, TARIFF, Server
+from kit.server import BERTHS, TARIFF, Server, locked
 from kit.server import QUESTION as ATTACHED_QUESTION
 from kit.stored_runs import queried
 from kit.wire import END, FACTS, QUESTION, hand_out, researched, written
@@ -720,7 +720,7 @@ def test_without_a_model_reports_quote_documents_and_attached_files(
     files = {
         "tariff.pdf": TARIFF,
         "berths.csv": BERTHS,
-        "torn.pdf": BROKEN,
+        "locked.pdf": locked("a password"),
         "left-out.txt": b"Never sent.",
     }
     for name, data in files.items():
@@ -744,7 +744,7 @@ def test_without_a_model_reports_quote_documents_and_attached_files(
         assert page.get_by_role("button", name="Change the report").count() == 0
         sent = page.locator(".exchange .files li").all_inner_texts()
         assert sent[:2] == ["tariff.pdf", "berths.csv"] and sent[2].startswith(
-            "torn.pdf: not read, "
+            "locked.pdf: not read, "
         )
         assert barriers_of(page) == []
         page.locator(".composer [data-files]").set_input_files(tmp_path / "left-out.txt")

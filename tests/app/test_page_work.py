@@ -3,18 +3,23 @@ takes a report along. In a real browser, as in `test_page.py`."""
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from kit.commands import WireDesk, wire_desk
-from kit.server import Server
+from kit.server import BROKEN, Server
 from kit.wire import QUESTION
 from test_page import (
     FURTHER,
     LISTED,
+    Barriers,
     Reader,
     ask,
+    barriers_at,
     clarify,
     look_up,
     orchestrate,
@@ -58,6 +63,105 @@ def expect() -> Any:
     sync_api = pytest.importorskip("playwright.sync_api")
     sync_api.expect.set_options(timeout=240_000)
     return sync_api.expect
+
+
+def sized(path: Path, size: int) -> Path:
+    """A text file of this size, of which the disk holds nothing."""
+    with path.open("wb") as file:
+        file.truncate(size)
+    return path
+
+
+def packed(members: dict[str, bytes]) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, data in members.items():
+            opened.writestr(name, data)
+    return archive.getvalue()
+
+
+PIECES = """
+window.pieces = [];
+const read = FileReader.prototype.readAsDataURL;
+FileReader.prototype.readAsDataURL = function (piece) {
+  window.pieces.push(piece.size);
+  return read.call(this, piece);
+};
+"""
+"""Records the size of each piece of a file that the page encodes."""
+
+
+def test_files_that_the_server_would_refuse_are_refused_when_they_are_picked(
+    reader: Reader, expect: Any, barriers_of: Barriers, tmp_path: Path
+) -> None:
+    bomb = packed({"word/document.xml": bytes(40_000_000)})
+    files = {
+        "tune.mp3": b"ID3",
+        "old.doc": b"Words",
+        "empty.txt": b"",
+        "torn.pdf": BROKEN,
+        "bomb.docx": bomb,
+        "half.docx": bomb[:1000],
+        "photo.png": b"no picture",
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    picked = [*(tmp_path / name for name in files), sized(tmp_path / "big.txt", MOST_BYTES + 1)]
+    broken = "it is broken or of another type than its name says"
+    with reader.page(script=PIECES) as page:
+        page.locator(".ask [data-files]").set_input_files(picked)
+        expect(page.locator("#files li")).to_have_text(
+            [
+                "tune.mp3: .mp3 files are not read×",
+                "old.doc: .doc files are not read; save it as .docx×",
+                "empty.txt: it is empty×",
+                f"torn.pdf: {broken}×",
+                "bomb.docx: it is packed suspiciously small: 0 MB unpack to 40 MB×",
+                f"half.docx: {broken}×",
+                f"photo.png: {broken}×",
+                "big.txt: it has 90 MB; at most 90 MB can be sent×",
+            ]
+        )
+        assert page.evaluate("window.pieces") == []
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        for name in (*files, "big.txt"):
+            page.get_by_role("button", name=f"Remove {name}").click()
+        assert page.locator("#files li").count() == 0
+
+
+def test_a_file_of_80_mb_is_read_in_pieces_and_a_sent_one_arrives_whole(
+    reader: Reader, expect: Any, tmp_path: Path
+) -> None:
+    words = "".join(f"Line {number} of the log.\n" for number in range(50_000)).encode()
+    (tmp_path / "log.txt").write_bytes(words)
+    with reader.page(script=PIECES) as page:
+        attach = page.locator(".ask [data-files]")
+        attach.set_input_files(sized(tmp_path / "big.txt", BIG_BYTES))
+        expect(page.locator("#files li")).to_have_text("big.txt×")
+        pieces = page.evaluate("window.pieces")
+        assert sum(pieces) == BIG_BYTES and max(pieces) < 200_000
+        page.get_by_role("button", name="Remove big.txt").click()
+        attach.set_input_files(tmp_path / "log.txt")
+        ask(page)
+        page.locator(".report article").wait_for()
+        expect(page.locator(".exchange .files li")).to_have_text("log.txt")
+        [stored] = reader.server.data.glob("attachments/*/attached/log.txt")
+        assert stored.read_bytes() == words
+
+
+ATTACHED = """async (isAtWork) => {
+  const {sentFiles} = await import("/page/files.js");
+  const file = {name: "tariff.pdf", reason: "it arrived during the research", code: "new"};
+  const list = sentFiles([file], isAtWork);
+  return [list.textContent, list.querySelectorAll(".bad").length];
+}"""
+"""How a file is shown that has arrived and was not read yet."""
+
+
+def test_a_file_that_is_being_read_does_not_count_as_not_read(reader: Reader) -> None:
+    with reader.page() as page:
+        assert page.evaluate(ATTACHED, True) == ["tariff.pdf · being read", 0]
+        assert page.evaluate(ATTACHED, False) == ["tariff.pdf · it arrived during the research", 0]
 
 
 def lines_of(page: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 import { button, byId, h, show, STATES } from "./dom.js";
 import { restoreDraft } from "./drafts.js";
+import { drawFiles } from "./files.js";
 import { Writing } from "./markdown.js";
 import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
@@ -47,6 +48,7 @@ export function draw() {
     ? h("section", { "data-key": `exchange-${each.index}` }) : exchangeView(each, page.offer))));
   show(byId("dock"), dockView(exchange, page.offer));
   byId("dock").hidden = false;
+  drawFiles();
   for (const each of exchanges) mountReport(each).catch(on.fail);
   write();
   drawStrip();

@@ -4,7 +4,7 @@ import { check, checkForm, leaveCheck } from "./check.js";
 import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, offerUse, openExchange, page, scrolled } from "./column.js";
 import { button, byId, h, shortened, show } from "./dom.js";
 import { forgetDraft, keepDraft, restoreDraft } from "./drafts.js";
-import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
+import { addFiles, drawFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
 import { addLine, dropLine, moveLine, planOf } from "./plan.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
@@ -50,6 +50,7 @@ async function go() {
   if (!thread) {
     document.title = "Deep Research";
     show(byId("column"), isCheck ? checkForm() : askForm(page.offer));
+    drawFiles();
     if (!isCheck) restoreDraft(byId("question"));
     byId(isCheck ? "foreign" : "question").focus();
   }
@@ -249,7 +250,7 @@ const clicked = {
   "add-line": addLine,
   "drop-line": dropLine,
   "move-line": (control) => say(moveLine(control.parentElement, control.value)),
-  detach: ({ value }) => removeFile(Number(value)),
+  detach: ({ value }) => removeFile(value),
   dismiss: () => (byId("undo").hidden = true),
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control)),
   "close-source": () => byId("source").close(),
@@ -338,9 +339,12 @@ for (const kind of ["pointerover", "focusin", "pointerout", "focusout"]) {
   });
 }
 
+// Clearing the input empties its list.
+const attach = (given) => addFiles([...given], page.offer?.attach).catch(fail);
+
 document.addEventListener("change", ({ target }) => {
   if (!target.matches("[data-files]")) return;
-  addFiles(target.files);
+  attach(target.files);
   target.value = "";
 });
 
@@ -349,8 +353,10 @@ for (const kind of ["dragover", "drop", "paste"]) {
   document.addEventListener(kind, (event) => {
     const given = event.dataTransfer ?? event.clipboardData;
     if (!given?.types.includes("Files")) return;
+    // A table that was copied comes as text and as a picture of it.
+    if (kind === "paste" && given.types.includes("text/plain")) return;
     event.preventDefault();
-    if (kind !== "dragover" && byId("files")) addFiles(given.files);
+    if (kind !== "dragover" && byId("files")) attach(given.files);
   });
 }
 

@@ -23,10 +23,18 @@ export class Refused extends Error {
   }
 }
 
+// JSON in which files (`Blob`) are never joined with the rest in memory.
+const FILE = "\uE000file\uE000";
+function bodyOf(value) {
+  const files = [];
+  const rest = JSON.stringify(value, (_, inner) => (inner instanceof Blob ? files.push(inner) && FILE : inner)).split(FILE);
+  return files.length ? new Blob(rest.flatMap((part, at) => [part, files[at]]).slice(0, -1)) : rest[0];
+}
+
 async function answer(path, { method = "GET", body, signal, keepalive } = {}) {
   const headers = { "X-Api-Key": localStorage.getItem(KEY) ?? "" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const response = await fetch(path, { method, headers, signal, keepalive, body: body && JSON.stringify(body) }).catch((error) => {
+  const response = await fetch(path, { method, headers, signal, keepalive, body: body && bodyOf(body) }).catch((error) => {
     throw error.name === "AbortError" ? error : new Refused(0, "The server does not answer. Check that it is running, then try again.");
   });
   if (response.ok) return response;

@@ -158,7 +158,7 @@ export function exchangeView(exchange, offer) {
   const pending = exchange.sent.filter((words) => !during.some((part) => part.text === words));
   const isHeard = stage === "research" || stage === "plan";
   return h("section", { class: "exchange", "data-key": `exchange-${exchange.index}`, "data-index": exchange.index, "data-stage": stage },
-    h("h1", { class: "question", id: `question-${exchange.index}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached),
+    h("h1", { class: "question", id: `question-${exchange.index}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached, ["running", "starting"].includes(run.status)),
     (before.length > 0 || asked) && h("ol", { class: "talk", "data-part": asked ? "answer" : null }, before.map((part) => bubble(part)), asked && !isSaid && bubble({ role: "assistant", text: asked }),
       run.waiting.refused && asked && h("li", { class: "notice bad", role: "alert" }, run.waiting.refused)),
     planPart(exchange, isEdited, stage),
