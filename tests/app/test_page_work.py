@@ -18,6 +18,7 @@ from test_page import (
     LISTED,
     Barriers,
     Reader,
+    act_on,
     ask,
     barriers_at,
     clarify,
@@ -247,3 +248,53 @@ def test_unsent_words_are_kept_over_a_reload_each_in_its_view(reader: Reader, ex
         page.reload()
         page.locator(".report article").nth(1).wait_for()
         expect(words).to_have_value("")
+
+
+def test_the_focus_returns_to_where_it_was_before_a_dialog(reader: Reader, expect: Any) -> None:
+    with reader.page() as page:
+        ask(page, f"{QUESTION} By keyboard.")
+        page.locator(".report button.cite").first.wait_for()
+        source = page.locator("#source")
+        # From a card, from a passage of a citation, and with the button of the dialog.
+        page.locator(".source-card").nth(1).focus()
+        page.keyboard.press("Enter")
+        source.locator("h2").wait_for()
+        page.keyboard.press("Escape")
+        expect(page.locator(".source-card").nth(1)).to_be_focused()
+        cite = page.locator(".report button.cite").first
+        cite.focus()
+        page.keyboard.press("Enter")
+        quote = page.locator("aside.quote:popover-open")
+        quote.get_by_role("button", name="Show it in the source").focus()
+        page.keyboard.press("Enter")
+        source.get_by_role("button", name="Close").focus()
+        page.keyboard.press("Enter")
+        expect(cite).to_be_focused()
+        # Controls that wait for the server, and menus.
+        page.get_by_role("button", name="Copy", exact=True).focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name="Copied")).to_be_focused()
+        menu = page.locator("summary", has_text="Download")
+        menu.focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Escape")
+        expect(menu).to_be_focused()
+        # Names, and what is undone.
+        row = page.locator(".runs li a").first
+        act_on(page, "Rename")
+        page.keyboard.type("By hand")
+        page.keyboard.press("Enter")
+        expect(row).to_be_focused()
+        expect(row).to_contain_text("By hand")
+        page.get_by_role("link", name="New question").click()
+        act_on(page, "Delete")
+        expect(page.get_by_role("button", name="Undo")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(row).to_be_focused()
+        # Lists that cover the page of a phone.
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.get_by_role("button", name="Runs").click()
+        page.get_by_label("Search runs").focus()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("button", name="Runs")).to_be_focused()

@@ -5,6 +5,7 @@ import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, lis
 import { button, byId, h, shortened, show } from "./dom.js";
 import { forgetDraft, keepDraft, restoreDraft } from "./drafts.js";
 import { addFiles, drawFiles, fileBlocks, removeFile, setFiles } from "./files.js";
+import { dialogClosed, giveBack, openDialog, remember } from "./focus.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
 import { addLine, dropLine, moveLine, planOf } from "./plan.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
@@ -62,8 +63,10 @@ async function go() {
 }
 
 function toggle(name, isOpen) {
+  const isWithin = byId(name).contains(document.activeElement);
   byId(`${name}-button`).setAttribute("aria-expanded", String(isOpen));
   document.body.classList.toggle(`has-${name}`, isOpen);
+  if (isWithin && !isOpen) byId(`${name}-button`).focus();
 }
 
 function drawRuns() {
@@ -79,7 +82,10 @@ async function refreshRuns() {
 function toast(children) {
   show(byId("undo"), children);
   byId("undo").hidden = false;
+  byId("undo").querySelector("button").focus();
 }
+
+const linkOf = (thread) => byId("runs").querySelector(`a[href="#/run/${thread}"]`) ?? byId("search");
 
 function remove(run) {
   finishDelete();
@@ -92,9 +98,11 @@ function remove(run) {
 
 function stopDelete() {
   clearTimeout(list.leaving);
+  const isWithin = byId("undo").contains(document.activeElement), thread = list.deleted?.thread;
   list.deleted = null;
   byId("undo").hidden = true;
   drawRuns();
+  if (isWithin) linkOf(thread).focus();
 }
 
 // Nothing is deleted before this.
@@ -115,7 +123,7 @@ async function openSource(number, of, quotes) {
   const dialog = byId("source");
   dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit));
   offerUse();
-  dialog.showModal();
+  openDialog(dialog);
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
 }
 
@@ -214,9 +222,11 @@ const submitted = {
     return run;
   },
   async rename(form) {
-    await server.rename(list.renamed, form.label.value);
+    const thread = list.renamed;
+    await server.rename(thread, form.label.value);
     list.renamed = "";
     await refreshRuns();
+    linkOf(thread).focus();
   },
 };
 
@@ -262,6 +272,7 @@ const clicked = {
 const LISTENED = ["approve", "answer", "steer", "follow-up", "go-on", "skip", "end", "exclude-source", "replace-source"];
 
 async function act(name, work, control) {
+  const holder = remember();
   if (page.thread) latest().failure = "";
   if (control) control.disabled = true;
   try {
@@ -277,6 +288,7 @@ async function act(name, work, control) {
     fail(error);
   } finally {
     if (control) control.disabled = false;
+    giveBack(holder);
   }
 }
 
@@ -317,11 +329,15 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     say(moveLine(line, event.key === "ArrowUp" ? "up" : "down"));
   }
-  if (event.key !== "Escape") return;
+  if (event.key !== "Escape" || event.target.matches("#search:not(:placeholder-shown)")) return;
   light(null);
+  const { renamed } = list, holder = remember();
   list.renamed = "";
   drawRuns();
+  if (renamed) linkOf(renamed).focus();
   for (const menu of document.querySelectorAll(".menu[open]")) menu.open = false;
+  giveBack(holder);
+  if (!document.querySelector("dialog[open], .quote:popover-open")) for (const name of ["runs", "side"]) toggle(name, false);
 });
 
 document.addEventListener("input", ({ target }) => {
@@ -364,6 +380,7 @@ addEventListener("scroll", () => requestAnimationFrame(scrolled), { passive: tru
 addEventListener("hashchange", () => go().catch(fail));
 addEventListener("pagehide", finishDelete);
 setInterval(() => page.thread && drawStrip(), 1000);
+byId("source").addEventListener("close", dialogClosed);
 setInterval(() => !document.hidden && page.offer && refreshRuns().catch(() => {}), 60_000);
 server.takeToken();
 go().catch(fail);
