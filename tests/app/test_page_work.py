@@ -15,6 +15,7 @@ from kit.server import BROKEN, Server
 from kit.wire import QUESTION
 from test_page import (
     FURTHER,
+    HELD,
     LISTED,
     Barriers,
     Reader,
@@ -220,6 +221,41 @@ def test_a_step_stays_below_the_one_that_it_builds_on(reader: Reader) -> None:
             "Moved down: it is now number 2.",
             "# Plan\n\n2. Its keeper\n1. The light\n3. Both (builds on 2)",
         ]
+
+
+NOTICES = """
+window.notices = [];
+window.Notification = class {
+  static permission = "default";
+  static async requestPermission() { return (this.permission = "granted"); }
+  constructor(title, {body}) { window.notices.push([title, body]); }
+};
+Object.defineProperty(document, "hidden", {get: () => window.isAway ?? false});
+"""
+"""Records notifications in place of the system that shows them; `isAway` hides the page."""
+
+
+def test_a_reader_who_wants_it_is_notified_of_the_end_of_a_long_run(
+    reader: Reader, desk: WireDesk, expect: Any, barriers_of: Barriers
+) -> None:
+    with reader.page(script=NOTICES) as page:
+        offer = page.locator("#offer")
+        desk.holds.points.add(HELD)
+        ask(page)
+        page.locator(".task.done").first.wait_for()
+        assert offer.is_hidden()
+        page.clock.install()
+        page.clock.fast_forward("01:00")
+        expect(offer).to_be_visible()
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        page.get_by_role("button", name="Notify me when it ends").click()
+        expect(offer).to_be_hidden()
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("This run was stopped").wait_for()
+        page.get_by_role("button", name="Continue").first.click()
+        page.evaluate("window.isAway = true")
+        page.locator(".report article").wait_for()
+        assert page.evaluate("window.notices") == [["The report is finished", QUESTION]]
 
 
 def test_unsent_words_are_kept_over_a_reload_each_in_its_view(reader: Reader, expect: Any) -> None:

@@ -4,6 +4,7 @@ import { button, byId, h, show, STATES } from "./dom.js";
 import { restoreDraft } from "./drafts.js";
 import { drawFiles } from "./files.js";
 import { Writing } from "./markdown.js";
+import { mayOffer } from "./notify.js";
 import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
 import { sideView } from "./side.js";
@@ -70,11 +71,12 @@ function write() {
 }
 
 export function drawStrip() {
+  const { run, live, since } = latest(), seconds = run.seconds + (Date.now() - since) / 1000;
   byId("strip").hidden = !isAtWork();
+  byId("offer").hidden = !isAtWork() || !mayOffer(seconds);
   if (!isAtWork()) return;
-  const { run, live, since } = latest();
   const costs = { tokens: Math.max(run.spent.tokens, live.tokens), usd: Math.max(run.spent.usd, live.usd) };
-  show(byId("strip"), strip(latest(), run.seconds + (Date.now() - since) / 1000, costs));
+  show(byId("strip"), strip(latest(), seconds, costs));
 }
 
 export function exchangeInView() {
@@ -232,6 +234,7 @@ function stand(run) {
   exchange.wasAtWork ||= exchange.run.status === "running";
   if (exchange.run.seconds !== seconds || exchange.run.status !== status) exchange.since = Date.now();
   if (exchange.run.status !== status) {
+    if (["running", "starting"].includes(status)) on.notify(run.thread, exchange.run.status, exchange.question);
     exchange.passing = "";
     on.say(STATES[exchange.run.status] ?? exchange.run.status);
     on.refreshRuns().catch(on.fail);

@@ -7,6 +7,7 @@ import { forgetDraft, keepDraft, restoreDraft } from "./drafts.js";
 import { addFiles, drawFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { dialogClosed, giveBack, openDialog, remember } from "./focus.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
+import * as notices from "./notify.js";
 import { addLine, dropLine, moveLine, planOf } from "./plan.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { missingView, nameOfRun, runList, undoView } from "./runs.js";
@@ -57,7 +58,7 @@ async function go() {
   }
   page.offer ??= await server.ask("/research/offer");
   refreshRuns().catch(fail);
-  if (thread) follow(thread, asked?.thread === thread ? asked : null, { refreshRuns, fail, missing, say }).catch(fail);
+  if (thread) follow(thread, asked?.thread === thread ? asked : null, { refreshRuns, fail, missing, say, notify: notices.notify }).catch(fail);
   else if (byId("question")) show(byId("column"), askForm(page.offer));
   if (linked) await openSource(linked, "of=thread");
 }
@@ -75,7 +76,12 @@ function drawRuns() {
 }
 
 async function refreshRuns() {
-  Object.assign(list, { runs: await server.ask(`/research/runs?search=${encodeURIComponent(list.search)}`), isLoaded: true });
+  const { search } = list, runs = await server.ask(`/research/runs?search=${encodeURIComponent(search)}`);
+  // An answer that comes late may be to an earlier search.
+  if (search !== list.search) return;
+  const before = new Map(list.runs.map((run) => [run.thread, run.status]));
+  for (const run of runs) if (run.thread !== page.thread?.id && before.get(run.thread) === "running" && run.status !== "running") notices.notify(run.thread, run.status, nameOfRun(run));
+  Object.assign(list, { runs, isLoaded: true });
   drawRuns();
 }
 
@@ -238,6 +244,7 @@ const clicked = {
   skip: () => reply({ action: "approve" }),
   end: () => reply({ action: "end" }),
   export: (control) => server.download(exportOf(control, control.value)),
+  notify: ({ value }) => notices.choose(value).then(() => page.thread && drawStrip()),
   copy: async (control) => copy(control, await server.text(exportOf(control, "md"))),
   "copy-table": (control) => copy(control, tableText(control)),
   sort: sortTable,
@@ -381,6 +388,6 @@ addEventListener("hashchange", () => go().catch(fail));
 addEventListener("pagehide", finishDelete);
 setInterval(() => page.thread && drawStrip(), 1000);
 byId("source").addEventListener("close", dialogClosed);
-setInterval(() => !document.hidden && page.offer && refreshRuns().catch(() => {}), 60_000);
+setInterval(() => (!document.hidden || list.runs.some(({ status }) => status === "running")) && page.offer && refreshRuns().catch(() => {}), 60_000);
 server.takeToken();
 go().catch(fail);

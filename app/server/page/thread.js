@@ -3,6 +3,7 @@
 import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
 import { markdown } from "./markdown.js";
+import { offerView } from "./notify.js";
 import { review } from "./plan.js";
 import { isEdit, revertWords, versionList } from "./versions.js";
 
@@ -195,6 +196,7 @@ export function dockView(exchange, offer) {
   const isAtWork = ["running", "starting"].includes(run.status);
   return [
     button("jump", "Jump to latest", { id: "jump", class: "jump", hidden: true }),
+    h("p", { class: "offer", id: "offer", "data-keep": true, "data-key": "offer", hidden: true }, offerView()),
     h("p", { class: "strip", id: "strip", "data-keep": true, "data-key": "strip", hidden: !isAtWork }),
     exchange.failure && !["failed", "stopped", "starting"].includes(run.status) && h("p", { class: "notice bad", role: "alert", "data-key": "failure" }, exchange.failure),
     run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Continue without answering"), button("end", "Close this question")),
