@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, get_args
+from urllib.parse import quote
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph_sdk import get_client
@@ -58,6 +60,10 @@ _LISTED = 50
 """Maximum number of listed runs; the latest are listed."""
 _LABEL_CHARACTERS = 200
 """Maximum length of a run's name."""
+_FILE_CHARACTERS = 80
+"""Maximum length of the name of an exported file, without its suffix."""
+_NOT_IN_FILES = re.compile(r'[\\/:*?"<>|\x00-\x1f\x7f]')
+"""Matches characters that names of files cannot have."""
 _NUMBER_DIGITS = 6
 """Maximum number of digits of a version's number."""
 BEGIN_SECONDS = 30
@@ -243,13 +249,22 @@ async def export_run(request: Request) -> Response:
         raise HTTPException(404, str(error)) from error
     except UserMistake as error:
         raise HTTPException(409, str(error)) from error
-    file = f"report-{stored.thread[:8]}{export_format.suffixes[0]}"
     headers = {
-        "Content-Disposition": f'attachment; filename="{file}"',
+        "Content-Disposition": _file_names(stored, export_format.suffixes[0]),
         "Content-Security-Policy": "sandbox",
         "Cache-Control": "no-store",
     }
     return Response(content, media_type=export_format.media_type, headers=headers)
+
+
+def _file_names(stored: StoredRun, suffix: str) -> str:
+    """Return the header that names an exported file: after the title of the report, and after the
+    run for clients that know only ASCII."""
+    title = " ".join(_NOT_IN_FILES.sub(" ", stored.title).split())
+    name = title[:_FILE_CHARACTERS].strip(" .…") or "Report"
+    own_name = f"report-{stored.thread[:8]}{suffix}"
+    titled = quote(f"{name}{suffix}", safe="")
+    return f"attachment; filename=\"{own_name}\"; filename*=UTF-8''{titled}"
 
 
 async def compare_versions(request: Request) -> Response:

@@ -417,7 +417,7 @@ def test_a_table_is_sorted_and_it_and_the_report_are_copied(reader: Reader) -> N
         page.get_by_role("button", name="Copied").wait_for()
         rows = page.evaluate("navigator.clipboard.readText()").splitlines()
         assert rows[:2] == ["Event\tYear", "Moran ended\t1932"]
-        page.locator(".tools").get_by_role("button", name="Copy").click()
+        page.locator(".tools").get_by_role("button", name="Copy", exact=True).click()
         page.locator(".tools").get_by_role("button", name="Copied").wait_for()
         assert "| Moran began" in page.evaluate("navigator.clipboard.readText()")
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from kit.commands import WireDesk, wire_desk
 from kit.server import BROKEN, Server
-from kit.wire import QUESTION
+from kit.wire import FACTS, QUESTION
 from test_page import (
     FURTHER,
     HELD,
@@ -334,3 +334,58 @@ def test_the_focus_returns_to_where_it_was_before_a_dialog(reader: Reader, expec
         page.get_by_label("Search runs").focus()
         page.keyboard.press("Escape")
         expect(page.get_by_role("button", name="Runs")).to_be_focused()
+
+
+COPIED = """
+window.copied = {};
+const set = DataTransfer.prototype.setData;
+DataTransfer.prototype.setData = function (type, words) {
+  window.copied[type] = words;
+  return set.call(this, type, words);
+};
+Object.defineProperty(navigator, "clipboard", {value: undefined});
+"""
+"""A browser that is not on this machine: it has no clipboard for pages, only the command."""
+READ = """async () => {
+  const [item] = await navigator.clipboard.read();
+  const texts = await Promise.all(item.types.map(async (type) => (await item.getType(type)).text()));
+  return Object.fromEntries(item.types.map((type, index) => [type, texts[index]]));
+}"""
+
+
+@pytest.mark.parametrize("script", ["", COPIED])
+def test_a_report_is_copied_with_its_formatting_and_as_markdown(
+    reader: Reader, script: str
+) -> None:
+    read = "() => window.copied" if script else READ
+    with reader.page(script=script) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        ask(page, LISTED)
+        page.locator(".report article table").wait_for()
+        page.get_by_role("button", name="Copy", exact=True).click()
+        page.get_by_role("button", name="Copied").wait_for()
+        copied = page.evaluate(read)
+        html = copied["text/html"].partition("<h1>")[2]
+        assert html.startswith(f"{LISTED}</h1>")
+        assert f"<p>{FACTS['light']}\u00a0[1]</p>" in html.replace("&nbsp;", "\u00a0")
+        assert "<th>Event</th>" in html and "<td>Moran began</td>" in html
+        assert "<h2>Sources</h2><p>[1] " in html and "/light" in html
+        assert "button" not in html and "class=" not in html
+        markdown = copied["text/plain"]
+        assert "| Moran began | 1901" in markdown
+        page.evaluate("window.copied = {}")
+        # The button says so for a moment only.
+        page.get_by_role("button", name="Copy", exact=True).wait_for()
+        page.get_by_role("button", name="Copy Markdown").click()
+        page.get_by_role("button", name="Copied").wait_for()
+        assert page.evaluate(read) == {"text/plain": markdown}
+
+
+def test_a_downloaded_report_is_named_after_its_title(reader: Reader) -> None:
+    with reader.page() as page:
+        ask(page)
+        page.locator(".report article").wait_for()
+        page.locator("summary", has_text="Download").click()
+        with page.expect_download() as loaded:
+            page.get_by_role("button", name="Markdown", exact=True).click()
+        assert loaded.value.suggested_filename == f"{QUESTION.rstrip('?')}.md"

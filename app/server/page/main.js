@@ -178,9 +178,9 @@ function light(chip) {
   hint.style.top = `${bottom + height + 8 < innerHeight ? bottom + 6 : Math.max(8, top - height - 6)}px`;
 }
 
-async function copy(control, words) {
-  const before = control.textContent;
-  await navigator.clipboard.writeText(words);
+async function copy(control, words, isFormatted) {
+  const before = control.textContent, { formatted, put } = await import("./copy.js");
+  await put(words, isFormatted && formatted(control));
   say((control.textContent = "Copied"));
   setTimeout(() => (control.textContent = before), 1500);
 }
@@ -244,8 +244,9 @@ const clicked = {
   skip: () => reply({ action: "approve" }),
   end: () => reply({ action: "end" }),
   export: (control) => server.download(exportOf(control, control.value)),
+  copy: (control) => copy(control, server.text(exportOf(control, "md")), true),
+  "copy-markdown": (control) => copy(control, server.text(exportOf(control, "md"))),
   notify: ({ value }) => notices.choose(value).then(() => page.thread && drawStrip()),
-  copy: async (control) => copy(control, await server.text(exportOf(control, "md"))),
   "copy-table": (control) => copy(control, tableText(control)),
   sort: sortTable,
   print: () => print(),
@@ -386,6 +387,13 @@ for (const kind of ["dragover", "drop", "paste"]) {
 addEventListener("scroll", () => requestAnimationFrame(scrolled), { passive: true });
 addEventListener("hashchange", () => go().catch(fail));
 addEventListener("pagehide", finishDelete);
+// Browsers name the printed file after the page.
+let shownTitle = "";
+addEventListener("beforeprint", () => {
+  shownTitle = document.title;
+  if (page.thread) document.title = exchangeInView().run.title || exchangeInView().question;
+});
+addEventListener("afterprint", () => (document.title = shownTitle));
 setInterval(() => page.thread && drawStrip(), 1000);
 byId("source").addEventListener("close", dialogClosed);
 setInterval(() => (!document.hidden || list.runs.some(({ status }) => status === "running")) && page.offer && refreshRuns().catch(() => {}), 60_000);

@@ -54,8 +54,8 @@ export const remove = (thread) => answer(`/research/runs/${thread}`, { method: "
 
 export async function download(path) {
   const response = await answer(path);
-  const [, name] = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition")) ?? [];
-  const link = h("a", { href: URL.createObjectURL(await response.blob()), download: name });
+  const [, name = "report"] = /filename\*=UTF-8''(\S+)/.exec(response.headers.get("Content-Disposition")) ?? [];
+  const link = h("a", { href: URL.createObjectURL(await response.blob()), download: decodeURIComponent(name) });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -134,7 +134,7 @@ function reportPart(exchange, formats) {
   const { run, isLatest } = exchange;
   return h("div", { class: "report-part", "data-part": "report", "data-key": "finished" },
     titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, byline(exchange)),
-      h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report as Markdown" }), button("print", "Print"),
+      h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report with its formatting" }), button("copy-markdown", "Copy Markdown"), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
     run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE)),
