@@ -53,6 +53,7 @@ from ..words import GRAPHS, EvidenceShown
 from ._bodies import sent_json
 from ._check_pool import UserChecks, end_idle_checkers
 from ._offer import offer_to, usual_costs
+from ._run_search import contains, excerpt, run_texts
 from .auth import opened_books, owner_of_checkpoints
 from .users import user_of
 
@@ -110,8 +111,11 @@ async def offer(request: Request) -> Response:
 
 
 async def list_runs(request: Request) -> Response:
-    """List the user's latest runs, newest first; `search` limits them to runs that contain all its
-    words."""
+    """List the user's latest runs, newest first.
+
+    `search` limits them to runs whose names, questions and reports contain all its words; `found`
+    is an excerpt.
+    """
     book = opened_books[-1]
     user = _user(request)
     search = request.query_params.get("search", "")
@@ -120,15 +124,21 @@ async def list_runs(request: Request) -> Response:
     except QuestionRefused as error:
         raise HTTPException(422, str(error)) from error
     words = search.casefold().split()
+    threads = await book.database.saver.thread_ids()
+    versions = await book.database.saver.versions(threads) if words else {}
     listed = list[dict[str, Any]]()
-    for thread in await book.database.saver.thread_ids():
+    for thread in threads:
         if await asyncio.to_thread(owner_of_checkpoints, thread) != user:
             continue
+        text = ""
+        if words:
+            text = await run_texts.read(book, thread, versions.get(thread))
+            if not contains(text, words):
+                continue
         line = await _line(book, thread)
-        texts = [str(line.get(name, "")) for name in ("label", "title", "question", "asked")]
-        searched = " ".join(texts).casefold()
-        if all(word in searched for word in words):
-            listed.append(line)
+        names = [str(line.get(name, "")) for name in ("label", "first_title", "asked")]
+        line["found"] = excerpt(text, words, names)
+        listed.append(line)
         if len(listed) == _LISTED:
             break
     return JSONResponse(listed)
@@ -160,6 +170,7 @@ async def delete_run(request: Request) -> Response:
             for run in await client.runs.list(thread, status=status):
                 await client.runs.cancel(thread, run["run_id"], wait=True, action="interrupt")
     await opened_books[-1].delete(thread)
+    run_texts.forget(thread)
     with suppress(NotFoundError):
         # A run of the command line is not among the server's threads.
         await client.threads.delete(thread)

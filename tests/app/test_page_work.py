@@ -336,6 +336,20 @@ def test_the_focus_returns_to_where_it_was_before_a_dialog(reader: Reader, expec
         expect(page.get_by_role("button", name="Runs")).to_be_focused()
 
 
+def test_runs_are_found_by_what_their_reports_say(
+    reader: Reader, expect: Any, barriers_of: Barriers
+) -> None:
+    with reader.page() as page:
+        ask(page, f"{LISTED} Mind the heron.")
+        page.locator(".report article table").wait_for()
+        page.get_by_label("Search runs").fill("heron BEGAN")
+        found = page.locator(".runs li")
+        expect(found).to_have_count(1)
+        expect(found.locator(".line")).to_have_text(f"{LISTED} Mind the heron.")
+        expect(found.locator("mark").first).to_have_text("began")
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+
+
 COPIED = """
 window.copied = {};
 const set = DataTransfer.prototype.setData;
