@@ -13,14 +13,17 @@ from typing import Any, get_args
 from ...core.accounts.ledger import FinishedRuns
 from ...core.errors import DeepResearchError, UserMistake
 from ...core.events.tracing import traced_to
+from ...core.library.attachments import MOST_ATTACHMENTS
 from ...core.library.library import DocumentOutline, Library
 from ...core.models.resolve import RoleModels, profile_of
+from ...core.reading.documents.records import SAVED_AS, readable_suffixes
 from ...core.records.research import Depth, Strategy
 from ...core.settings.context import ROLES, Context, engine_name
 from ...core.store.pages import Pages
 from ...tools.run_engines import SearchEngines
 from ..exports.formats import export_formats
 from ..words import GRAPHS, in_words, usual_cost_words
+from .users import server_settings
 
 _FOLDERS = 200
 """Maximum number of subfolders offered for selection."""
@@ -80,6 +83,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
             "fault": fault,
         },
         "may_edit": may_edit,
+        "attach": _attachable(context),
         "examples": _examples(outlines),
     }
 
@@ -100,6 +104,18 @@ async def usual_costs(pages: Pages, context: Context) -> dict[str, dict[Depth, s
                 costs[depth] = usual_cost_words(cost)
                 times[depth] = in_words(cost.median_seconds)
     return {"costs": costs, "times": times}
+
+
+def _attachable(context: Context) -> dict[str, Any]:
+    """Return which files can be attached, so that clients can refuse others before they are
+    sent."""
+    return {
+        "suffixes": sorted(readable_suffixes()),
+        "saved_as": SAVED_AS,
+        "file_bytes": context.limits.max_document_bytes,
+        "request_bytes": server_settings().body_bytes,
+        "files": MOST_ATTACHMENTS,
+    }
 
 
 def _examples(documents: Sequence[DocumentOutline]) -> list[str]:

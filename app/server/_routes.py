@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, get_args
+from urllib.parse import quote
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph_sdk import get_client
@@ -53,6 +55,7 @@ from ._bodies import sent_json
 from ._check_pool import UserChecks, end_idle_checkers
 from ._offer import offer_to, usual_costs
 from ._originals import file_name, original_of
+from ._run_search import contains, excerpt, run_texts
 from ._trust import trust_with_lists
 from .auth import opened_books, owner_of_checkpoints
 from .users import user_of
@@ -61,6 +64,10 @@ _LISTED = 50
 """Maximum number of listed runs; the latest are listed."""
 _LABEL_CHARACTERS = 200
 """Maximum length of a run's name."""
+_FILE_CHARACTERS = 80
+"""Maximum length of the name of an exported file, without its suffix."""
+_NOT_IN_FILES = re.compile(r'[\\/:*?"<>|\x00-\x1f\x7f]')
+"""Matches characters that names of files cannot have."""
 _NUMBER_DIGITS = 6
 """Maximum number of digits of a version's number."""
 BEGIN_SECONDS = 30
@@ -107,8 +114,11 @@ async def offer(request: Request) -> Response:
 
 
 async def list_runs(request: Request) -> Response:
-    """List the user's latest runs, newest first; `search` limits them to runs that contain all its
-    words."""
+    """List the user's latest runs, newest first.
+
+    `search` limits them to runs whose names, questions and reports contain all its words; `found`
+    is an excerpt.
+    """
     book = opened_books[-1]
     user = _user(request)
     search = request.query_params.get("search", "")
@@ -117,15 +127,21 @@ async def list_runs(request: Request) -> Response:
     except QuestionRefused as error:
         raise HTTPException(422, str(error)) from error
     words = search.casefold().split()
+    threads = await book.database.saver.thread_ids()
+    versions = await book.database.saver.versions(threads) if words else {}
     listed = list[dict[str, Any]]()
-    for thread in await book.database.saver.thread_ids():
+    for thread in threads:
         if await asyncio.to_thread(owner_of_checkpoints, thread) != user:
             continue
+        text = ""
+        if words:
+            text = await run_texts.read(book, thread, versions.get(thread))
+            if not contains(text, words):
+                continue
         line = await _line(book, thread)
-        texts = [str(line.get(name, "")) for name in ("label", "title", "question", "asked")]
-        searched = " ".join(texts).casefold()
-        if all(word in searched for word in words):
-            listed.append(line)
+        names = [str(line.get(name, "")) for name in ("label", "first_title", "asked")]
+        line["found"] = excerpt(text, words, names)
+        listed.append(line)
         if len(listed) == _LISTED:
             break
     return JSONResponse(listed)
@@ -157,6 +173,7 @@ async def delete_run(request: Request) -> Response:
             for run in await client.runs.list(thread, status=status):
                 await client.runs.cancel(thread, run["run_id"], wait=True, action="interrupt")
     await opened_books[-1].delete(thread)
+    run_texts.forget(thread)
     with suppress(NotFoundError):
         # A run of the command line is not among the server's threads.
         await client.threads.delete(thread)
@@ -246,13 +263,22 @@ async def export_run(request: Request) -> Response:
         raise HTTPException(404, str(error)) from error
     except UserMistake as error:
         raise HTTPException(409, str(error)) from error
-    file = f"report-{stored.thread[:8]}{export_format.suffixes[0]}"
     headers = {
-        "Content-Disposition": f'attachment; filename="{file}"',
+        "Content-Disposition": _file_names(stored, export_format.suffixes[0]),
         "Content-Security-Policy": "sandbox",
         "Cache-Control": "no-store",
     }
     return Response(content, media_type=export_format.media_type, headers=headers)
+
+
+def _file_names(stored: StoredRun, suffix: str) -> str:
+    """Return the header that names an exported file: after the title of the report, and after the
+    run for clients that know only ASCII."""
+    title = " ".join(_NOT_IN_FILES.sub(" ", stored.title).split())
+    name = title[:_FILE_CHARACTERS].strip(" .…") or "Report"
+    own_name = f"report-{stored.thread[:8]}{suffix}"
+    titled = quote(f"{name}{suffix}", safe="")
+    return f"attachment; filename=\"{own_name}\"; filename*=UTF-8''{titled}"
 
 
 async def compare_versions(request: Request) -> Response:

@@ -17,7 +17,7 @@ import pytest
 from kit.commands import Point, WireDesk, point_of, wire_desk
 from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, fail, say, use
-from kit.server import BERTHS, BROKEN, TARIFF, Server, write_config
+from kit.server import BERTHS, BROKEN, TARIFF, Server, locked, write_config
 from kit.server import QUESTION as ATTACHED_QUESTION
 from kit.server_graph import FOLDER, MOVED
 from kit.stored_runs import queried
@@ -648,7 +648,7 @@ def test_a_table_is_sorted_and_it_and_the_report_are_copied(reader: Reader) -> N
         page.get_by_role("button", name="Copied").wait_for()
         rows = page.evaluate("navigator.clipboard.readText()").splitlines()
         assert rows[:2] == ["Event\tYear", "Moran ended\t1932"]
-        page.locator(".tools").get_by_role("button", name="Copy").click()
+        page.locator(".tools").get_by_role("button", name="Copy", exact=True).click()
         page.locator(".tools").get_by_role("button", name="Copied").wait_for()
         assert "| Moran began" in page.evaluate("navigator.clipboard.readText()")
 
@@ -951,7 +951,7 @@ def test_without_a_model_reports_quote_documents_and_attached_files(
     files = {
         "tariff.pdf": TARIFF,
         "berths.csv": BERTHS,
-        "torn.pdf": BROKEN,
+        "locked.pdf": locked("a password"),
         "left-out.txt": b"Never sent.",
     }
     for name, data in files.items():
@@ -979,7 +979,7 @@ def test_without_a_model_reports_quote_documents_and_attached_files(
         assert page.get_by_role("button", name="Change the report").count() == 0
         sent = page.locator(".exchange .files li").all_inner_texts()
         assert sent[:2] == ["tariff.pdf", "berths.csv"] and sent[2].startswith(
-            "torn.pdf: not read, "
+            "locked.pdf: not read, "
         )
         assert barriers_of(page) == []
         page.locator(".composer [data-files]").set_input_files(tmp_path / "left-out.txt")

@@ -97,6 +97,14 @@ async def test_a_run_is_listed_found_renamed_shown_with_earlier_reports_and_dele
             run["thread"] for run in await get(web, "/research/runs?search=SKERRY+light")
         }
     assert await get(web, "/research/runs?search=volcano") == []
+    # Reports are searched too; an excerpt shows a word that is in no name of the run.
+    [found] = await get(web, "/research/runs?search=moran+1932+skerry")
+    assert found["thread"] == talk.thread and "Ada Moran" in found["found"]
+    assert "[" not in found["found"] and (line["found"], len(found["found"]) < 160) == ("", True)
+    assert (await web.patch(path, json={"label": "Heron"})).status_code == 200
+    [found] = await get(web, "/research/runs?search=heron+1932")
+    assert found["label"] == "Heron" and "1932" in found["found"]
+    assert await get(web, "/research/runs?search=heron+volcano") == []
     wrongs: list[Any] = [{}, {"label": 7}, {"label": "x" * 201}, []]
     for wrong in wrongs:
         assert (await web.patch(path, json=wrong)).status_code == 422
@@ -109,7 +117,10 @@ async def test_a_run_is_listed_found_renamed_shown_with_earlier_reports_and_dele
     assert earlier["sources"][0]["title"]
     assert "deep_research_plan_start" in {packet["type"] for packet in earlier["packets"]}
     at = f"question={earlier['question_id']}"
-    page = (await web.get(f"{path}/export?format=html&{at}")).text
+    exported = await web.get(f"{path}/export?format=html&{at}")
+    named = "filename*=UTF-8''When%20was%20the%20Skerry%20Light%20lit.html"
+    assert exported.headers["Content-Disposition"].endswith(named)
+    page = exported.text
     assert FIRST in page and FURTHER not in page
     number = earlier["sources"][0]["number"]
     source = await get(web, f"{path}/sources/{number}?{at}")
@@ -147,6 +158,11 @@ async def test_the_offer_has_examples_from_the_documents(
         question.endswith(("?", "”")) for question in offer["examples"]
     )
     assert offer["costs"] == offer["times"] == {}
+    attach = offer["attach"]
+    assert {".pdf", ".docx", ".txt"} < {*attach["suffixes"]}
+    assert attach["saved_as"][".doc"] == ".docx"
+    sizes = (attach["file_bytes"], attach["request_bytes"], attach["files"])
+    assert sizes == (DOCUMENT_BYTES, 64_000_000, 20)
 
 
 async def test_a_user_can_keep_a_run_out_of_the_operators_tracing(

@@ -21,7 +21,7 @@ export function leaveCheck() {
 }
 
 export async function check(form) {
-  if (form.foreign.value.trim()) addFiles([new File([form.foreign.value], "report.md")]);
+  if (form.foreign.value.trim()) await addFiles([new File([form.foreign.value], "report.md")]);
   const [sent] = await fileBlocks();
   if (!sent) throw new server.Refused(422, "Paste a report, or attach it.");
   setFiles([]);

@@ -2,8 +2,11 @@
 
 import { connected, isLost } from "./connection.js";
 import { byId, duration, h, outcomeOf, show } from "./dom.js";
+import { restoreDraft } from "./drafts.js";
+import { drawFiles } from "./files.js";
 import { lineOf, noSigns, notice, sinceThen } from "./living.js";
 import { blocksIn, Writing } from "./markdown.js";
+import { mayOffer } from "./notify.js";
 import { inPlaceOf, keepPlace, shift } from "./place.js";
 import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
@@ -55,6 +58,7 @@ export function draw() {
       ? h("section", { "data-key": `exchange-${each.index}` }) : exchangeView(each, page.offer))));
     show(byId("dock"), dockView(exchange, page.offer));
     byId("dock").hidden = false;
+    drawFiles();
   });
   write();
   for (const each of exchanges) mountReport(each).catch(on.fail);
@@ -81,6 +85,7 @@ function write() {
 
 export function drawStrip() {
   byId("strip").hidden = !isAtWork();
+  byId("offer").hidden = !isAtWork() || !mayOffer(workedNow(latest()));
   // Nobody knows what a run does whose server does not answer.
   if (!isAtWork() || isLost()) return;
   const { run, live } = latest();
@@ -195,6 +200,7 @@ export async function follow(id, asked, on) {
   page.thread = mine;
   Object.assign(view, { isFollowing: true, stage: "" });
   draw();
+  restoreDraft(byId("words"));
   if (asked) listen(asked.run).catch(on.fail);
   for (let isLoaded = Boolean(asked), isBack = false, wait = SOON; mine === page.thread; isBack = true) {
     try {
@@ -259,6 +265,7 @@ function stand(run) {
   exchange.wasAtWork ||= exchange.run.status === "running";
   Object.assign(exchange, { worked: Math.max(shown, run.question_id === exchange.run.question_id ? run.worked : 0), since: Date.now() });
   if (exchange.run.status !== status) {
+    if (["running", "starting"].includes(status)) on.notify(run.thread, exchange.run.status, exchange.question);
     exchange.passing = "";
     on.say(outcomeOf(exchange.run));
     on.refreshRuns().catch(on.fail);

@@ -4,7 +4,7 @@ import { button, count, DEPTHS, h } from "./dom.js";
 import { checkLink } from "./check.js";
 import { fileInput, fileList } from "./files.js";
 
-const METHODS = { deep_research: "Adaptive: until nothing is missing", planned_research: "Planned: within a time limit" };
+const METHODS = { deep_research: "Adaptive: until nothing is missing", planned_research: "Planned: the steps of one plan" };
 const CHOICES = { quick: "One search, for facts", standard: "Several researchers", deep: "More rounds, more time" };
 const ANYTHING = ["How well do heat pumps work in cold winters?", "What changed in the EU AI Act since it was adopted?",
   "How do PostgreSQL and MySQL compare for a small team?"];

@@ -1,17 +1,21 @@
 // The page: chooses the view and handles what the reader does.
 
 import { check, checkForm, leaveCheck } from "./check.js";
-import { draw, drawTime, exchangeInView, follow, keepInView, latest, leave, listen, offerUse, openExchange, page, scrolled } from "./column.js";
+import { draw, drawStrip, drawTime, exchangeInView, follow, keepInView, latest, leave, listen, offerUse, openExchange, page, scrolled } from "./column.js";
 import { button, byId, h, shortened, show } from "./dom.js";
-import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
+import { forgetDraft, keepDraft, restoreDraft } from "./drafts.js";
+import { addFiles, drawFiles, fileBlocks, removeFile, setFiles } from "./files.js";
+import { dialogClosed, giveBack, openDialog, remember } from "./focus.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
+import * as notices from "./notify.js";
 import { openFile } from "./original.js";
+import { addLine, dropLine, moveLine, planOf } from "./plan.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { missingView, nameOfRun, runList, undoView } from "./runs.js";
 import { lightSentence, watchSentences } from "./sentences.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
-import { lineField, mayChange, planOf } from "./thread.js";
+import { mayChange } from "./thread.js";
 import { showStatement } from "./trust.js";
 import { differenceView } from "./versions.js";
 
@@ -54,18 +58,22 @@ async function go() {
   if (!thread) {
     document.title = "Deep Research";
     show(byId("column"), isCheck ? checkForm() : askForm(page.offer));
+    drawFiles();
+    if (!isCheck) restoreDraft(byId("question"));
     byId(isCheck ? "foreign" : "question").focus();
   }
   page.offer ??= await server.ask("/research/offer");
   refreshRuns().catch(fail);
-  if (thread) follow(thread, asked?.thread === thread ? asked : null, { refreshRuns, fail, missing, say }).catch(fail);
+  if (thread) follow(thread, asked?.thread === thread ? asked : null, { refreshRuns, fail, missing, say, notify: notices.notify }).catch(fail);
   else if (byId("question")) show(byId("column"), askForm(page.offer));
   if (linked) await openSource(linked, "of=thread");
 }
 
 function toggle(name, isOpen) {
+  const isWithin = byId(name).contains(document.activeElement);
   byId(`${name}-button`).setAttribute("aria-expanded", String(isOpen));
   document.body.classList.toggle(`has-${name}`, isOpen);
+  if (isWithin && !isOpen) byId(`${name}-button`).focus();
 }
 
 function drawRuns() {
@@ -74,14 +82,22 @@ function drawRuns() {
 }
 
 async function refreshRuns() {
-  Object.assign(list, { runs: await server.ask(`/research/runs?search=${encodeURIComponent(list.search)}`), isLoaded: true });
+  const { search } = list, runs = await server.ask(`/research/runs?search=${encodeURIComponent(search)}`);
+  // An answer that comes late may be to an earlier search.
+  if (search !== list.search) return;
+  const before = new Map(list.runs.map((run) => [run.thread, run.status]));
+  for (const run of runs) if (run.thread !== page.thread?.id && before.get(run.thread) === "running" && run.status !== "running") notices.notify(run.thread, run.status, nameOfRun(run));
+  Object.assign(list, { runs, isLoaded: true });
   drawRuns();
 }
 
 function toast(children) {
   show(byId("undo"), children);
   byId("undo").hidden = false;
+  byId("undo").querySelector("button").focus();
 }
+
+const linkOf = (thread) => byId("runs").querySelector(`a[href="#/run/${thread}"]`) ?? byId("search");
 
 function remove(run) {
   finishDelete();
@@ -94,9 +110,11 @@ function remove(run) {
 
 function stopDelete() {
   clearTimeout(list.leaving);
+  const isWithin = byId("undo").contains(document.activeElement), thread = list.deleted?.thread;
   list.deleted = null;
   byId("undo").hidden = true;
   drawRuns();
+  if (isWithin) linkOf(thread).focus();
 }
 
 // Nothing is deleted before this.
@@ -117,7 +135,7 @@ async function openSource(number, of, quotes, at) {
   const dialog = byId("source");
   dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit, at));
   offerUse();
-  dialog.showModal();
+  openDialog(dialog);
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
 }
 
@@ -175,16 +193,20 @@ function light(chip) {
   hint.style.top = `${bottom + height + 8 < innerHeight ? bottom + 6 : Math.max(8, top - height - 6)}px`;
 }
 
-async function copy(control, words) {
-  const before = control.textContent;
-  await navigator.clipboard.writeText(words);
+async function copy(control, words, isFormatted) {
+  const before = control.textContent, { formatted, put } = await import("./copy.js");
+  await put(words, isFormatted && formatted(control));
   say((control.textContent = "Copied"));
   setTimeout(() => (control.textContent = before), 1500);
 }
 
 const exportOf = (element, format) => `/research/runs/${page.thread.id}/export?format=${format}&question=${exchangeAt(element).run.question_id}`;
 const reply = (value) => server.reply(page.thread.id, latest().run.graph, value);
-const fillIn = (id, words) => Object.assign(byId(id), { value: words }).focus();
+function fillIn(id, words) {
+  const field = Object.assign(byId(id), { value: words });
+  field.focus();
+  keepDraft(field);
+}
 
 const submitted = {
   check,
@@ -198,6 +220,7 @@ const submitted = {
     const thread = await server.newThread(graph, context);
     asked = { thread, question, run: await server.put(thread, graph, question, await fileBlocks(), context) };
     setFiles([]);
+    forgetDraft();
     location.hash = `#/run/${thread}`;
   },
   async approve(form) {
@@ -228,9 +251,11 @@ const submitted = {
     return run;
   },
   async rename(form) {
-    await server.rename(list.renamed, form.label.value);
+    const thread = list.renamed;
+    await server.rename(thread, form.label.value);
     list.renamed = "";
     await refreshRuns();
+    linkOf(thread).focus();
   },
 };
 
@@ -250,7 +275,9 @@ const clicked = {
   skip: () => reply({ action: "approve" }),
   end: () => reply({ action: "end" }),
   export: (control) => server.download(exportOf(control, control.value)),
-  copy: async (control) => copy(control, await server.text(exportOf(control, "md"))),
+  copy: (control) => copy(control, server.text(exportOf(control, "md")), true),
+  "copy-markdown": (control) => copy(control, server.text(exportOf(control, "md"))),
+  notify: ({ value }) => notices.choose(value).then(() => page.thread && drawStrip()),
   "copy-table": (control) => copy(control, tableText(control)),
   sort: sortTable,
   "show-statement": showStatement,
@@ -270,13 +297,10 @@ const clicked = {
   },
   delete: (control) => remove(list.runs.find((run) => run.thread === control.value)),
   undo: stopDelete,
-  "add-line"({ value, parentElement: last }) {
-    const numbers = [...last.parentElement.querySelectorAll("[data-lead]")].map((field) => Number.parseInt(field.dataset.lead) || 0);
-    last.before(lineField(value.replace(/\d+/, Math.max(...numbers) + 1), ""));
-    last.previousElementSibling.querySelector("textarea").focus();
-  },
-  "drop-line": (control) => control.parentElement.remove(),
-  detach: ({ value }) => removeFile(Number(value)),
+  "add-line": addLine,
+  "drop-line": dropLine,
+  "move-line": (control) => say(moveLine(control.parentElement, control.value)),
+  detach: ({ value }) => removeFile(value),
   dismiss: () => (byId("undo").hidden = true),
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control), control.closest(".quote")?.querySelector("[data-page]")?.dataset.page),
   "open-file": (control) => openFile(control, page.thread.id, control.closest("#source") ? "of=thread" : `question=${exchangeAt(control).run.question_id}`),
@@ -289,18 +313,23 @@ const clicked = {
 const LISTENED = ["approve", "answer", "steer", "follow-up", "finish", "go-on", "again", "skip", "end", "exclude-source", "replace-source"];
 
 async function act(name, work, control) {
+  const holder = remember();
   if (page.thread) latest().failure = "";
   if (control) control.disabled = true;
   try {
     const run = await work();
     if (!page.thread || !run || !LISTENED.includes(name)) return;
     listen(run).catch(fail);
-    if (control?.form?.words) control.form.words.value = "";
+    if (control?.form?.words) {
+      control.form.words.value = "";
+      forgetDraft();
+    }
     draw();
   } catch (error) {
     fail(error);
   } finally {
     if (control) control.disabled = false;
+    giveBack(holder);
   }
 }
 
@@ -336,14 +365,24 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     event.target.form.requestSubmit();
   }
-  if (event.key !== "Escape") return;
+  const line = event.altKey ? event.target.closest(".lines > li") : null;
+  if (line?.querySelector("textarea") && ["ArrowUp", "ArrowDown"].includes(event.key)) {
+    event.preventDefault();
+    say(moveLine(line, event.key === "ArrowUp" ? "up" : "down"));
+  }
+  if (event.key !== "Escape" || event.target.matches("#search:not(:placeholder-shown)")) return;
   light(null);
+  const { renamed } = list, holder = remember();
   list.renamed = "";
   drawRuns();
+  if (renamed) linkOf(renamed).focus();
   for (const menu of document.querySelectorAll(".menu[open]")) menu.open = false;
+  giveBack(holder);
+  if (!document.querySelector("dialog[open], .quote:popover-open")) for (const name of ["runs", "side"]) toggle(name, false);
 });
 
 document.addEventListener("input", ({ target }) => {
+  if (target.matches("[data-sends]")) keepDraft(target);
   if (target.id !== "search") return;
   clearTimeout(list.typing);
   Object.assign(list, { search: target.value.trim(), typing: setTimeout(() => refreshRuns().catch(fail), 250) });
@@ -357,10 +396,13 @@ for (const kind of ["pointerover", "focusin", "pointerout", "focusout"]) {
   });
 }
 
+// Clearing the input empties its list.
+const attach = (given) => addFiles([...given], page.offer?.attach).catch(fail);
+
 document.addEventListener("change", ({ target }) => {
   if (target.name === "depth") show(byId("column"), askForm(page.offer, "", target.value));
   if (!target.matches("[data-files]")) return;
-  addFiles(target.files);
+  attach(target.files);
   target.value = "";
 });
 
@@ -369,8 +411,10 @@ for (const kind of ["dragover", "drop", "paste"]) {
   document.addEventListener(kind, (event) => {
     const given = event.dataTransfer ?? event.clipboardData;
     if (!given?.types.includes("Files")) return;
+    // A table that was copied comes as text and as a picture of it.
+    if (kind === "paste" && given.types.includes("text/plain")) return;
     event.preventDefault();
-    if (kind !== "dragover" && byId("files")) addFiles(given.files);
+    if (kind !== "dragover" && byId("files")) attach(given.files);
   });
 }
 
@@ -378,8 +422,16 @@ addEventListener("scroll", () => requestAnimationFrame(scrolled), { passive: tru
 addEventListener("hashchange", () => go().catch(fail));
 addEventListener("pagehide", finishDelete);
 addEventListener("connected", () => (page.offer ? refreshRuns() : go()).catch(fail));
+// Browsers name the printed file after the page.
+let shownTitle = "";
+addEventListener("beforeprint", () => {
+  shownTitle = document.title;
+  if (page.thread) document.title = exchangeInView().run.title || exchangeInView().question;
+});
+addEventListener("afterprint", () => (document.title = shownTitle));
+byId("source").addEventListener("close", dialogClosed);
 setInterval(() => page.thread && drawTime(), 1000);
-setInterval(() => !document.hidden && page.offer && refreshRuns().catch(() => {}), 60_000);
+setInterval(() => (!document.hidden || list.runs.some(({ status }) => status === "running")) && page.offer && refreshRuns().catch(() => {}), 60_000);
 watchSentences();
 server.takeToken();
 go().catch(fail);

@@ -12,7 +12,13 @@ function dayOf(moment) {
   return days <= 0 ? "Today" : days === 1 ? "Yesterday" : day(moment) || "Earlier";
 }
 
-function row(run, current, renamed) {
+// An excerpt in which the words that were searched for are marked.
+function marked(text, words) {
+  const any = new RegExp(`(${words.map((word) => word.replace(/[^\p{L}\p{N}]/gu, "\\$&")).join("|")})`, "i");
+  return text.split(any).map((piece, at) => (at % 2 ? h("mark", {}, piece) : piece));
+}
+
+function row(run, current, renamed, words) {
   const name = nameOfRun(run);
   if (run.thread === renamed) {
     return h("li", { "data-key": `rename-${run.thread}` }, h("form", { "data-do": "rename", class: "rename" },
@@ -21,7 +27,8 @@ function row(run, current, renamed) {
   return h("li", { "data-key": run.thread },
     h("a", { href: `#/run/${run.thread}`, "aria-current": run.thread === current ? "page" : null, title: run.asked || name },
       h("span", { class: "line", dir: "auto" }, name),
-      h("span", { class: "quiet" }, outcomeDot(run), outcomeOf(run), run.changed && ` · ${hour(run.changed)}`)),
+      h("span", { class: "quiet" }, outcomeDot(run), outcomeOf(run), run.changed && ` · ${hour(run.changed)}`),
+      run.found && h("span", { class: "found", dir: "auto" }, marked(run.found, words))),
     h("details", { class: "menu" }, h("summary", { "aria-label": `Actions for ${name}` }, "⋯"),
       h("div", { class: "menu-items" }, button("start-rename", "Rename", { value: run.thread }), button("delete", "Delete", { value: run.thread }))));
 }
@@ -32,10 +39,10 @@ export function runList({ runs, current, renamed, deleted, search, isLoaded }) {
   const empty = !isLoaded ? h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))
     : h("p", { class: "quiet" }, search ? "No runs match." : "No runs yet. Your questions will be listed here.");
   return [
-    h("input", { type: "search", id: "search", placeholder: "Search runs", "aria-label": "Search runs", autocomplete: "off" }),
+    h("input", { type: "search", id: "search", placeholder: "Search runs and reports", "aria-label": "Search runs", autocomplete: "off" }),
     shown.length === 0 && empty,
     [...days].map(([name, listed]) => h("section", { "data-key": name }, h("h2", {}, name),
-      h("ul", {}, listed.map((run) => row(run, current, renamed))))),
+      h("ul", {}, listed.map((run) => row(run, current, renamed, search.split(/\s+/)))))),
   ];
 }
 

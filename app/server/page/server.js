@@ -31,10 +31,18 @@ function cutOff(error) {
   throw new Refused(0, "The connection to the server was lost. Try again once it is back.");
 }
 
+// JSON in which files (`Blob`) are never joined with the rest in memory.
+const FILE = "\uE000file\uE000";
+function bodyOf(value) {
+  const files = [];
+  const rest = JSON.stringify(value, (_, inner) => (inner instanceof Blob ? files.push(inner) && FILE : inner)).split(FILE);
+  return files.length ? new Blob(rest.flatMap((part, at) => [part, files[at]]).slice(0, -1)) : rest[0];
+}
+
 async function answer(path, { method = "GET", body, signal, keepalive } = {}) {
   const headers = { "X-Api-Key": localStorage.getItem(KEY) ?? "" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const response = await fetch(path, { method, headers, signal, keepalive, body: body && JSON.stringify(body) }).catch(cutOff);
+  const response = await fetch(path, { method, headers, signal, keepalive, body: body && bodyOf(body) }).catch(cutOff);
   setTime(response.headers.get("Date"));
   if (response.ok) return response;
   const said = await response.json().catch(() => ({}));
@@ -54,8 +62,8 @@ export const remove = (thread) => answer(`/research/runs/${thread}`, { method: "
 
 export async function download(path) {
   const response = await answer(path);
-  const [, name] = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition")) ?? [];
-  const link = h("a", { href: URL.createObjectURL(await response.blob()), download: name });
+  const [, name = "report"] = /filename\*=UTF-8''(\S+)/.exec(response.headers.get("Content-Disposition")) ?? [];
+  const link = h("a", { href: URL.createObjectURL(await response.blob()), download: decodeURIComponent(name) });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -5,6 +5,8 @@ import { fileInput, fileList, sentFiles } from "./files.js";
 import { lineOf, silence, sinceThen } from "./living.js";
 import { markdown } from "./markdown.js";
 import { finishButton, messageList } from "./messages.js";
+import { offerView } from "./notify.js";
+import { review } from "./plan.js";
 import { trustLine } from "./trust.js";
 import { isEdit, revertWords, versionList } from "./versions.js";
 
@@ -49,35 +51,6 @@ function partsOf(slice, edited) {
 }
 
 const bubble = ({ role, text }) => h("li", { class: role, dir: "auto" }, role === "user" ? h("p", {}, folded(text, LONG_QUESTION)) : markdown(text));
-
-// The plan as a field per step and checklist item; text between them is shown unchanged.
-const FIELD = /^[ \t]*(\d+[.)][ \t]+|[-*][ \t]+|(?=\S))(.*(?:\n(?![ \t]*(?:\d+[.)]|[-*]|#|$)).+)*)/gm;
-const planFields = (text) => [...text.matchAll(FIELD)].map(([, lead, words]) => ({ lead, words: words.replace(/\n\s*/g, "\n") }));
-const nounOf = (lead) => (/\d/.test(lead) ? "step" : lead && "item");
-export const lineField = (lead, words) => h("li", {}, h("span", { class: "quiet" }, lead.trim().replace(/[-*]/, "•")),
-  h("textarea", { name: "line", rows: String(Math.ceil(words.length / 90) || 1), "data-lead": lead, "aria-label": nounOf(lead) === "step" ? `Step ${Number.parseInt(lead)}` : "Checklist item" }, words), button("drop-line", "×", { class: "plain", "aria-label": "Remove" }));
-
-// The plan from its fields; steps are renumbered unless they refer to each other.
-export function planOf(form) {
-  let number = 0;
-  const lines = [...form.querySelectorAll("[name=line]")].filter((field) => field.value.trim()).map(({ dataset: { lead }, value }) => {
-    const before = nounOf(lead) === "step" && !form.plan.value.includes("(builds on") ? `${(number += 1)}. ` : lead;
-    return before ? before + value.trim().replace(/\s*\n\s*/g, "\n   ") : `\n${value}\n`;
-  });
-  return lines.join("\n").trim();
-}
-
-function review({ waiting, estimate }) {
-  const fields = planFields(waiting.plan);
-  return h("form", { class: "card review", "data-part": "plan", "data-do": "approve", "data-key": `review ${waiting.plan}` },
-    h("h2", {}, "Does this plan look right?"), waiting.refused && h("p", { class: "notice bad", role: "alert" }, waiting.refused),
-    h("input", { type: "hidden", name: "plan", value: waiting.plan }),
-    h("ol", { class: "lines", "data-keep": true, "data-key": "lines", "aria-label": "Plan" }, fields.map(({ lead, words }, at) => [
-      lead ? lineField(lead, words) : h("li", {}, h("h3", {}, words.replace(/^#+\s*|\*\*/g, "").replace(/^Checklist$/, "What the report must answer")), h("input", { type: "hidden", name: "line", "data-lead": "", value: words })),
-      lead && nounOf(lead) !== nounOf(fields[at + 1]?.lead ?? "") && h("li", {}, button("add-line", `Add ${nounOf(lead) === "step" ? "a step" : "an item"}`, { class: "link", value: lead }))])),
-    h("div", { class: "decide" }, h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"), estimate && h("span", { class: "quiet" }, estimate)),
-      h("div", { class: "foot" }, h("input", { name: "comment", autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe a change" }), h("button", {}, "Rewrite the plan"))));
-}
 
 function planPart(exchange, isEdited, stage) {
   const { run, story } = exchange;
@@ -180,7 +153,7 @@ function reportPart(exchange, formats) {
   const { run, isLatest } = exchange, isDone = isFinished(run);
   return h("div", { class: "report-part", "data-part": "report", "data-key": "report" },
     titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, byline(exchange)),
-      isDone && h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report as Markdown" }), button("print", "Print"),
+      isDone && h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report with its formatting" }), button("copy-markdown", "Copy Markdown"), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
     isDone && trustLine(run),
@@ -198,7 +171,7 @@ export function exchangeView(exchange, offer) {
   const asked = run.status === "waiting" && !("plan" in run.waiting) ? run.waiting.question : "";
   const isSaid = before.some((part) => part.text === asked);
   return h("section", { class: "exchange", "data-key": `exchange-${exchange.index}`, "data-index": exchange.index, "data-stage": stage },
-    h("h1", { class: "question", id: `question-${exchange.index}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached),
+    h("h1", { class: "question", id: `question-${exchange.index}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached, ["running", "starting"].includes(run.status)),
     (before.length > 0 || asked) && h("ol", { class: "talk", "data-part": asked ? "answer" : null }, before.map((part) => bubble(part)), asked && !isSaid && bubble({ role: "assistant", text: asked }),
       run.waiting.refused && asked && h("li", { class: "notice bad", role: "alert" }, run.waiting.refused)),
     planPart(exchange, isEdited, stage),
@@ -235,6 +208,7 @@ export function dockView(exchange, offer) {
   const isAtWork = ["running", "starting"].includes(run.status);
   return [
     button("jump", "Jump to latest", { id: "jump", class: "jump", hidden: true }),
+    h("p", { class: "offer", id: "offer", "data-keep": true, "data-key": "offer", hidden: true }, offerView()),
     h("p", { class: "strip", id: "strip", "data-keep": true, "data-key": "strip", hidden: !isAtWork }),
     exchange.failure && !["failed", "stopped", "starting"].includes(run.status) && h("p", { class: "notice bad", role: "alert", "data-key": "failure" }, exchange.failure),
     run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Continue without answering"), button("end", "Close this question")),

@@ -62,7 +62,7 @@ def kinds_by_word(table: Mapping[DocumentKind, str]) -> dict[str, DocumentKind]:
 
 KINDS = kinds_by_word(_EXTENSIONS)
 """Kinds by file extension."""
-_SAVED_AS = {
+SAVED_AS = {
     ".doc": ".docx",
     ".dot": ".docx",
     ".rtf": ".docx",
@@ -110,9 +110,9 @@ def how_to_convert(name: str) -> str:
     Empty if it can be read, or if no other format is known for it.
     """
     suffix = PurePath(name).suffix.lower()
-    if suffix not in _SAVED_AS or kind_of_file(name):
+    if suffix not in SAVED_AS or kind_of_file(name):
         return ""
-    return f"{suffix} files are not read: save it as {_SAVED_AS[suffix]}"
+    return f"{suffix} files are not read: save it as {SAVED_AS[suffix]}"
 
 
 class PageLink(NamedTuple):

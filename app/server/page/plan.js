@@ -1,0 +1,94 @@
+// The plan while it is reviewed: a field per step and checklist item, which can be changed, moved, added and removed.
+
+import { button, h } from "./dom.js";
+
+// Text between the steps and items is shown unchanged.
+const FIELD = /^[ \t]*(\d+[.)][ \t]+|[-*][ \t]+|(?=\S))(.*(?:\n(?![ \t]*(?:\d+[.)]|[-*]|#|$)).+)*)/gm;
+const BUILDS_ON = /\((?:thought alone; )?builds on ([\d., ]+)\)\s*$/;
+const planFields = (text) => [...text.matchAll(FIELD)].map(([, lead, words]) => ({ lead, words: words.replace(/\n\s*/g, "\n") }));
+const nounOf = (lead) => (/\d/.test(lead) ? "step" : lead && "item");
+const fieldOf = (line) => line?.querySelector("textarea[data-lead]");
+const move = (way, sign, key) => button("move-line", sign, { class: "plain", value: way, "aria-keyshortcuts": `Alt+${key}`, title: `Move ${way} (Alt+${sign})` });
+
+const lineField = (lead, words) => h("li", {}, h("span", { class: "quiet" }), h("textarea", { name: "line", rows: String(Math.ceil(words.length / 90) || 1), "data-lead": lead }, words),
+  move("up", "↑", "ArrowUp"), move("down", "↓", "ArrowDown"), button("drop-line", "×", { class: "plain" }));
+
+// The line with which a line changes its place; none at the end of the steps or of the checklist.
+function neighbour(line, way) {
+  const other = way === "up" ? line.previousElementSibling : line.nextElementSibling;
+  return nounOf(fieldOf(other)?.dataset.lead ?? "") === nounOf(fieldOf(line).dataset.lead) ? other : null;
+}
+
+// Numbers and names follow the order, but steps keep their numbers where others refer to them.
+function settle(list) {
+  const counts = { step: 0, item: 0 };
+  for (const line of list.children) {
+    const field = fieldOf(line);
+    if (!field) continue;
+    const noun = nounOf(field.dataset.lead), number = (counts[noun] += 1);
+    if (noun === "step" && !("tied" in list.dataset)) field.dataset.lead = `${number}. `;
+    const { lead } = field.dataset, name = noun === "step" ? `Step ${Number.parseInt(lead)}` : `Checklist item ${number}`;
+    line.firstChild.textContent = noun === "step" ? lead.trim() : "•";
+    field.setAttribute("aria-label", name);
+    for (const control of line.querySelectorAll("button")) {
+      const verb = control.dataset.do === "drop-line" ? "Remove" : `Move ${control.value}:`;
+      control.setAttribute("aria-label", `${verb} ${name.toLowerCase()}`);
+      // Disabled, it would lose the focus.
+      if (control.value) control.setAttribute("aria-disabled", String(!neighbour(line, control.value)));
+    }
+  }
+}
+
+export function addLine(control) {
+  const last = control.parentElement, list = last.parentElement;
+  const numbers = [...list.querySelectorAll("[data-lead]")].map((field) => Number.parseInt(field.dataset.lead) || 0);
+  last.before(lineField(control.value.replace(/\d+/, Math.max(...numbers) + 1), ""));
+  settle(list);
+  fieldOf(last.previousElementSibling).focus();
+}
+
+export function dropLine(control) {
+  const line = control.parentElement, list = line.parentElement, next = neighbour(line, "down") ?? neighbour(line, "up");
+  line.remove();
+  settle(list);
+  (fieldOf(next) ?? list.querySelector("button")).focus();
+}
+
+const builtOn = (line) => BUILDS_ON.exec(fieldOf(line).value)?.[1].match(/\d+(?:\.\d+)*/g) ?? [];
+
+// Moves a line by one and returns what to say. Its neighbour is moved around it, so that the focus stays.
+export function moveLine(line, way) {
+  const other = neighbour(line, way), list = line.parentElement;
+  if (!other) return "";
+  const [upper, lower] = way === "up" ? [other, line] : [line, other];
+  const [first, second] = [upper, lower].map((each) => String(Number.parseInt(fieldOf(each).dataset.lead)));
+  if (builtOn(lower).includes(first)) return `Step ${second} builds on step ${first}, so it stays below it.`;
+  if (way === "up") line.after(other);
+  else line.before(other);
+  settle(list);
+  return `Moved ${way}: it is now number ${[...list.children].filter((each) => nounOf(fieldOf(each)?.dataset.lead ?? "") === nounOf(fieldOf(line).dataset.lead)).indexOf(line) + 1}.`;
+}
+
+// The plan from its fields; those that are empty have no number.
+export function planOf(form) {
+  const isTied = form.querySelector("[data-tied]");
+  let number = 0;
+  const lines = [...form.querySelectorAll("[name=line]")].filter((field) => field.value.trim()).map(({ dataset: { lead }, value }) => {
+    const before = nounOf(lead) === "step" && !isTied ? `${(number += 1)}. ` : lead;
+    return before ? before + value.trim().replace(/\s*\n\s*/g, "\n   ") : `\n${value}\n`;
+  });
+  return lines.join("\n").trim();
+}
+
+export function review({ waiting, estimate }) {
+  const fields = planFields(waiting.plan);
+  const lines = h("ol", { class: "lines", "data-keep": true, "data-key": "lines", "data-tied": waiting.plan.includes("(builds on"), "aria-label": "Plan" }, fields.map(({ lead, words }, at) => [
+    lead ? lineField(lead, words) : h("li", {}, h("h3", {}, words.replace(/^#+\s*|\*\*/g, "").replace(/^Checklist$/, "What the report must answer")), h("input", { type: "hidden", name: "line", "data-lead": "", value: words })),
+    lead && nounOf(lead) !== nounOf(fields[at + 1]?.lead ?? "") && h("li", {}, button("add-line", `Add ${nounOf(lead) === "step" ? "a step" : "an item"}`, { class: "link", value: lead }))]));
+  settle(lines);
+  return h("form", { class: "card review", "data-part": "plan", "data-do": "approve", "data-key": `review ${waiting.plan}` },
+    h("h2", {}, "Does this plan look right?"), waiting.refused && h("p", { class: "notice bad", role: "alert" }, waiting.refused),
+    h("input", { type: "hidden", name: "plan", value: waiting.plan }), lines,
+    h("div", { class: "decide" }, h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"), estimate && h("span", { class: "quiet" }, estimate)),
+      h("div", { class: "foot" }, h("input", { name: "comment", autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe a change" }), h("button", {}, "Rewrite the plan"))));
+}
