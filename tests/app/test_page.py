@@ -17,7 +17,7 @@ import pytest
 from kit.commands import Point, WireDesk, point_of, wire_desk
 from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, fail, say, use
-from kit.server import BERTHS, BROKEN, TARIFF, Server, locked, write_config
+from kit.server import BERTHS, TARIFF, Server, locked, write_config
 from kit.server import QUESTION as ATTACHED_QUESTION
 from kit.server_graph import FOLDER, MOVED
 from kit.stored_runs import queried
@@ -1038,7 +1038,7 @@ def test_the_first_view_says_what_a_run_gives_and_from_where(
         )
         assert page.locator(".example").count() == 3
     (tmp_path / "empty").mkdir()
-    settings = {
+    settings: dict[str, Any] = {
         "DEEP_RESEARCH_DOCS": "empty",
         "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true",
         "DEEP_RESEARCH_ENGINES": "none",

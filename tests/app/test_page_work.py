@@ -45,7 +45,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
 
 @pytest.fixture(scope="module")
 def server(desk: WireDesk) -> Iterator[Server]:
-    settings = {f"DEEP_RESEARCH_{name}": str(value) for name, value in UPLOADS.items()}
+    settings: dict[str, Any] = {
+        f"DEEP_RESEARCH_{name}": str(value) for name, value in UPLOADS.items()
+    }
     with Server(
         desk.desk.folder,
         DEEP_RESEARCH_DOCS="",

@@ -47,9 +47,9 @@ async def test_what_has_arrived_of_a_long_answer_is_counted_every_other_second()
         (1, "Moran kept it. [2] [3, 4]"),
     ):
         clock.time += seconds
-        answer.add(AIMessageChunk(words))
+        answer.add(AIMessageChunk(content=words))
         signs.receive(answer)
     clock.time += 1
-    answer.add(AIMessageChunk("."))
+    answer.add(AIMessageChunk(content="."))
     signs.receive(answer)
     assert [(packet["words"], packet["facts"]) for packet in sent] == [(6, 1), (12, 2)]
