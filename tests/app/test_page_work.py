@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.commands import WireDesk, wire_desk
-from kit.server import BROKEN, Server
-from kit.wire import FACTS, QUESTION
-from test_page import (
+from app.test_page import (
     FURTHER,
     HELD,
     LISTED,
@@ -29,6 +26,9 @@ from test_page import (
     show_options,
     write,
 )
+from kit.commands import WireDesk, wire_desk
+from kit.server import BROKEN, Server
+from kit.wire import FACTS, QUESTION
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 BIG_BYTES, MOST_BYTES = 80_000_000, 90_000_000
