@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from app.test_page import Reader, ask, barriers_at
 from kit.files import drawn
 from kit.server import Server
-from test_page import Reader, ask, barriers_at
 
 FEE = "What is the mooring fee at Brannock Pier, and how long is its south berth?"
 PAGES = (

@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.commands import WireDesk, wire_desk
-from kit.server import BROKEN, Server
-from kit.wire import FACTS, QUESTION
-from test_page import (
+from app.test_page import (
     FURTHER,
     HELD,
     LISTED,
@@ -29,11 +26,13 @@ from test_page import (
     show_options,
     write,
 )
+from kit.commands import WireDesk, wire_desk
+from kit.server import BROKEN, Server
+from kit.wire import FACTS, QUESTION
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 BIG_BYTES, MOST_BYTES = 80_000_000, 90_000_000
-UPLOADS = {"MAX_DOCUMENT_BYTES": MOST_BYTES, "SERVER_BODY_BYTES": 4 * MOST_BYTES}
-"""Settings under which a file of `BIG_BYTES` is accepted."""
+"""Size of a large file, and the largest size that the server accepts."""
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +44,12 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
 
 @pytest.fixture(scope="module")
 def server(desk: WireDesk) -> Iterator[Server]:
-    settings: dict[str, Any] = {
-        f"DEEP_RESEARCH_{name}": str(value) for name, value in UPLOADS.items()
-    }
     with Server(
         desk.desk.folder,
         DEEP_RESEARCH_DOCS="",
         DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true",
-        **settings,
+        DEEP_RESEARCH_MAX_DOCUMENT_BYTES=str(MOST_BYTES),
+        DEEP_RESEARCH_SERVER_BODY_BYTES=str(4 * MOST_BYTES),
     ) as server:
         yield server
 
