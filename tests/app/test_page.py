@@ -368,6 +368,8 @@ def test_a_whole_run_from_clarification_to_second_follow_up(
         promise.wait_for()
         page.locator(".depth", has_text="Quick").click()
         promise.wait_for(state="hidden")
+        page.locator(".depth", has_text="Standard").click()
+        promise.wait_for()
         show_options(page)
         page.get_by_label("Show me the plan first").check()
         ask(page)
@@ -389,7 +391,7 @@ def test_a_calculation_opens_with_its_inputs_and_their_sources(reader: Reader) -
         opened.get_by_role("button", name="1", exact=True).first.click()
         assert page.locator("#source mark").first.inner_text() == FACTS["keeper"].rstrip(".")
         page.locator("#source").get_by_role("button", name="Close").click()
-        listed = page.locator("ol.calculations")
+        listed = page.get_by_role("region", name="Calculations").locator("ol")
         assert "calc 1" in listed.inner_text() and FACTS["keeper"] in listed.inner_text()
 
 

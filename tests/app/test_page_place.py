@@ -84,7 +84,7 @@ def test_the_checked_report_leaves_the_paragraph_in_view_where_it_was(
         page.locator("#draft", has_text=LAST).wait_for()
         page.mouse.move(width / 2, 400)
         page.mouse.wheel(0, pixels)
-        page.wait_for_function(f"scrollY >= {min(pixels, 1500)}")
+        page.wait_for_function(f"() => scrollY >= {min(pixels, 1500)}")
         page.evaluate(HOLD)
         CHECKED.set()
         page.locator(".report button.cite").first.wait_for()
@@ -106,7 +106,11 @@ GROW = """async () => {
 """Adds to the draft; returns by how many pixels the page was scrolled, and its end moved."""
 
 
-AT_END = "scrollY > 500 && scrollY + innerHeight > document.documentElement.scrollHeight - 2"
+AT_END = """() => {
+  scrollTo(0, document.documentElement.scrollHeight);
+  return document.querySelector("#draft").getBoundingClientRect().bottom < innerHeight;
+}"""
+"""Scrolls to the end, which may move as what comes into view is laid out."""
 
 
 def test_a_growing_draft_is_followed_only_by_a_reader_at_its_end(
@@ -122,13 +126,12 @@ def test_a_growing_draft_is_followed_only_by_a_reader_at_its_end(
         # The first words stay in view: people begin to read there.
         scrolled, moved = page.evaluate(GROW)
         assert scrolled == 0 and moved > 100
-        page.mouse.wheel(0, END)
         page.wait_for_function(AT_END)
         scrolled, moved = page.evaluate(GROW)
         assert scrolled > 100 and abs(moved) <= 1
         before = page.evaluate("scrollY")
         page.mouse.wheel(0, -500)
-        page.wait_for_function(f"scrollY < {before}")
+        page.wait_for_function(f"() => scrollY < {before}")
         scrolled, moved = page.evaluate(GROW)
         assert scrolled == 0 and moved > 100
         page.get_by_role("button", name="Stop").click()
