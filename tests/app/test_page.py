@@ -7,8 +7,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,18 +16,31 @@ import pytest
 from kit.commands import Point, WireDesk, point_of, wire_desk
 from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, fail, say, use
+from kit.page import (
+    FURTHER,
+    HELD,
+    LISTED,
+    WAIT,
+    Barriers,
+    Reader,
+    act_on,
+    ask,
+    barriers_at,
+    reply,
+    show_options,
+    tabled,
+)
 from kit.server import BERTHS, TARIFF, Server, locked, write_config
 from kit.server import QUESTION as ATTACHED_QUESTION
 from kit.server_graph import FOLDER, MOVED
 from kit.stored_runs import queried
-from kit.wire import END, FACTS, QUESTION, hand_out, noted, researched, task_of, written
+from kit.wire import END, FACTS, QUESTION, hand_out, noted, researched, task_of
 
 from deep_research.core.store._holder import this_process
 from deep_research.core.store.location import FILE_NAME, thread_id
 
 UNCLEAR = "Compare them?"
 LOCKED = "What is behind the locked door?"
-FURTHER = "And the harbour?"
 MORE = "And once more, the harbour?"
 WIDE = "What is known of the coast?"
 PAINTED = "And who painted it?"
@@ -36,8 +48,6 @@ COAST = [f"{subject} on the coast" for subject in ("light", "keeper", "harbour")
     f"inlet {n}" for n in range(1, 10)
 ]
 """Tasks of the wide question."""
-LISTED = "Which keepers are listed in a table?"
-TABLE = "| Event | Year |\n|---|---|\n| Moran began | 1901 [2] |\n| Light lit | 1844 [1] |\n| Moran ended | 1932 [2] |"
 COUNTED = "For how many years was the light kept?"
 SERVICE = "keeper, in years"
 YEARS = "Years of service: 1932 [1] - 1901 [1] = years"
@@ -66,11 +76,7 @@ LONG = "\n\n".join(
 )
 """A report of 1,300 words, which is longer than any window."""
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-HELD = Point("researcher", "keeper")
 MATTERS = "The keeper matters most"
-Barriers = Callable[[Any], list[Any]]
-WAIT = 240_000
-"""Timeout of the page in milliseconds, for a busy machine."""
 
 
 def clarify(request: Received) -> Reply:
@@ -142,11 +148,9 @@ def edit(request: Received) -> Reply:
 
 
 def write(request: Received) -> Reply:
-    if LISTED in request.prompt:
-        return say(f"{FACTS['light']} [1]\n\n{TABLE}")
     if COUNTED in request.prompt:
         return say(LASTED)
-    return say(LONG) if WIDE in request.prompt else written(request)
+    return say(LONG) if WIDE in request.prompt else tabled(request)
 
 
 @pytest.fixture(scope="module")
@@ -179,95 +183,9 @@ def server(desk: WireDesk) -> Iterator[Server]:
         yield server
 
 
-class Reader:
-    """A browser that uses the server."""
-
-    def __init__(self, browser: Any, server: Server) -> None:
-        self.browser, self.server = browser, server
-        self.said: list[str] = []
-        """Console messages, page errors, failed requests and requests to other hosts."""
-        self._context: Any = None
-
-    @contextmanager
-    def page(
-        self, width: int = 1500, scheme: str = "light", height: int = 900, script: str = ""
-    ) -> Iterator[Any]:
-        """A page without stored data, opened at the address that the server prints."""
-        self.said.clear()
-        context = self._opened()
-        page = self.tab(context)
-        page.set_viewport_size({"width": width, "height": height})
-        page.emulate_media(color_scheme=scheme)
-        page.add_init_script(script)
-        page.goto(f"{self.server.url}/#token={self.server.token}")
-        page.locator(".depths").wait_for()
-        assert "token" not in page.url
-        yield page
-        page.evaluate("localStorage.clear()")
-        _, *pages = context.pages
-        for opened in pages:
-            opened.close()
-        assert self.said == []
-
-    def _opened(self) -> Any:
-        """The context of all pages: one of its own would cost each page the start of a process,
-        which a page of the server keeps."""
-        if self._context is None:
-            # What is animated is drawn anew all the time, by the processor.
-            self._context = self.browser.new_context(reduced_motion="reduce")
-            self._context.set_default_timeout(WAIT)
-            self._context.new_page().goto(f"{self.server.url}/ok")
-        return self._context
-
-    def tab(self, context: Any) -> Any:
-        page = context.new_page()
-        page.on("console", lambda message: self.said.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
-        page.on("request", self._watch)
-        page.on("response", self._check)
-        return page
-
-    def _check(self, response: Any) -> None:
-        if response.status >= 400:
-            self.said.append(f"status {response.status}: {response.url}")
-
-    def _watch(self, request: Any) -> None:
-        if not request.url.startswith((self.server.url, "blob:")):
-            self.said.append(f"request: {request.url}")
-
-
 @pytest.fixture(scope="module")
 def reader(server: Server, chromium: Any) -> Reader:
     return Reader(chromium, server)
-
-
-def barriers_at(page: Any, barriers_of: Barriers, *widths: int) -> list[Any]:
-    """Barriers for people at these widths, the last of them in both schemes of colours and each
-    before it in one; nothing is wider than the page."""
-    *others, narrowest = widths
-    shown = [*zip(others, ("dark", "light"), strict=False)]
-    found = list[Any]()
-    for width, scheme in (*shown, (narrowest, "light"), (narrowest, "dark")):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=scheme)
-        found += barriers_of(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    return found
-
-
-def ask(page: Any, question: str = QUESTION) -> None:
-    page.get_by_role("textbox", name="Question").fill(question)
-    page.get_by_role("button", name="Start research").click()
-
-
-def reply(page: Any, words: str, verb: str) -> None:
-    """Type `words` and send them as soon as the button named `verb` is shown."""
-    page.locator("#words").fill(words)
-    page.locator(".composer").get_by_role("button", name=verb, exact=True).click()
-
-
-def show_options(page: Any) -> None:
-    page.locator("summary", has_text="Options").click()
 
 
 def test_a_whole_run_from_clarification_to_second_follow_up(
@@ -845,13 +763,6 @@ def test_runs_are_searched_renamed_and_deleted_unless_it_is_undone(
         page.reload()
         page.locator(".depths").wait_for()
         assert runs.filter(has_text="again").count() == 0
-
-
-def act_on(page: Any, verb: str) -> None:
-    """Choose an entry in the menu of the first run in the list."""
-    row = page.locator(".runs li").first
-    row.locator(".menu summary").click()
-    row.get_by_role("button", name=verb).click()
 
 
 WATCH = """

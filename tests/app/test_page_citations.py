@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from app.test_page import Reader, ask, barriers_at
 from kit.files import drawn
+from kit.page import Reader, ask, barriers_at
 from kit.server import Server
 
 FEE = "What is the mooring fee at Brannock Pier, and how long is its south berth?"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from app.test_page import Reader, ask
 from kit.commands import Point, WireDesk, wire_desk
 from kit.openai_server import Received, Reply, say, use
+from kit.page import Reader, ask
 from kit.server import Server
 from kit.wire import FACTS, verified
 

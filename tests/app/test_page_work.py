@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app.test_page import (
+from kit.commands import WireDesk, wire_desk
+from kit.page import (
     FURTHER,
     HELD,
     LISTED,
@@ -19,16 +20,12 @@ from app.test_page import (
     act_on,
     ask,
     barriers_at,
-    clarify,
-    look_up,
-    orchestrate,
     reply,
     show_options,
-    write,
+    tabled,
 )
-from kit.commands import WireDesk, wire_desk
 from kit.server import BROKEN, Server
-from kit.wire import FACTS, QUESTION
+from kit.wire import FACTS, QUESTION, plain_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 BIG_BYTES, MOST_BYTES = 80_000_000, 90_000_000
@@ -37,8 +34,9 @@ BIG_BYTES, MOST_BYTES = 80_000_000, 90_000_000
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
-    script = {"clarifier": clarify, "orchestrator": orchestrate, "researcher": look_up}
-    with wire_desk(tmp_path_factory.mktemp("wire"), writer=write, **script) as desk:
+    orchestrate = plain_run(("light", "keeper"))["orchestrator"]
+    folder = tmp_path_factory.mktemp("wire")
+    with wire_desk(folder, orchestrator=orchestrate, writer=tabled) as desk:
         yield desk
 
 

@@ -16,6 +16,7 @@ Drivers:
 - `planned`: the same for the planned strategy, with a rule for each form
 - `wire`: a whole run over real sockets
 - `commands`, `server`: the command line and LangGraph's server in processes of their own
+- `page`: the page of a server, in a browser
 - `model_calls`: single calls of a model
 
 Readers: `packets` checks the order and the sums of a run's packets, `reports` reads reports and

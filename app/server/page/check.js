@@ -1,13 +1,12 @@
 // Checks a report from elsewhere against its sources: the form, the progress, and the report with its verdicts.
 
 import { byId, h, parsed, show } from "./dom.js";
-import { addFiles, fileBlocks, fileInput, fileList, setFiles } from "./files.js";
+import { addFiles, drawFiles, fileBlocks, fileInput, fileList, setFiles } from "./files.js";
+import { page } from "./page.js";
 import { linkSentences } from "./sentences.js";
 import * as server from "./server.js";
 
-let stop = new AbortController();
-
-export const checkForm = (failure) => h("form", { class: "ask", "data-do": "check", "data-key": "check" }, h("h1", {}, "Check a report"),
+const checkForm = (failure) => h("form", { class: "ask", "data-do": "check", "data-key": "check" }, h("h1", {}, "Check a report"),
   h("p", {}, "Paste a report from another tool or a colleague, or attach it (Markdown, HTML, Word). Each statement is compared with the sources it cites: web addresses are fetched, files are looked up in your documents. This takes some minutes."),
   h("div", { class: "box" }, h("label", { class: "unseen", for: "foreign" }, "Report"),
     h("textarea", { id: "foreign", name: "foreign", rows: "8", placeholder: "The report with its list of sources" }), fileList(),
@@ -15,19 +14,23 @@ export const checkForm = (failure) => h("form", { class: "ask", "data-do": "chec
   h("label", {}, "What it was asked for (optional)", h("textarea", { name: "asked", rows: "2", placeholder: "The request, with your own figures if it calculates with them" })),
   failure && h("p", { class: "notice bad", role: "alert" }, failure));
 
-export function leaveCheck() {
-  stop.abort();
-  stop = new AbortController();
+export const failed = (words) => show(byId("column"), checkForm(words));
+
+export function open() {
+  document.title = "Deep Research";
+  failed();
+  drawFiles();
+  byId("foreign").focus();
 }
 
-export async function check(form) {
+async function check(form) {
   if (form.foreign.value.trim()) await addFiles([new File([form.foreign.value], "report.md")]);
   const [sent] = await fileBlocks();
   if (!sent) throw new server.Refused(422, "Paste a report, or attach it.");
   setFiles([]);
   show(byId("column"), h("div", { class: "ask", "data-key": "checking" }, h("h1", {}, "Checking the report"), h("p", { id: "checking", role: "status" }, "Reading it"), h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
   const body = { name: sent.extras.filename, base64: sent.base64, request: form.asked.value };
-  for await (const { event, data } of server.events("/research/check", stop.signal, { method: "POST", body })) {
+  for await (const { event, data } of server.events("/research/check", page.stop.signal, { method: "POST", body })) {
     if (event === "refused") throw new server.Refused(409, data.detail);
     if (event === "notice") byId("checking").textContent = data.words;
     if (event === "checked") {
@@ -39,4 +42,4 @@ export async function check(form) {
   throw new server.Refused(503, "The connection to the server was lost. Check the report again.");
 }
 
-export const checkLink = () => h("p", { class: "quiet" }, "Or ", h("a", { href: "#/check" }, "check a report from elsewhere"), " against its sources.");
+export const submitted = { check };

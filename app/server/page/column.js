@@ -1,12 +1,13 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
 import { connected, isLost } from "./connection.js";
-import { byId, duration, h, outcomeOf, show } from "./dom.js";
+import { byId, duration, h, outcomeOf, say, show } from "./dom.js";
 import { restoreDraft } from "./drafts.js";
 import { drawFiles } from "./files.js";
 import { lineOf, noSigns, notice, sinceThen } from "./living.js";
 import { blocksIn, Writing } from "./markdown.js";
-import { mayOffer } from "./notify.js";
+import { mayOffer, notify } from "./notify.js";
+import { page } from "./page.js";
 import { inPlaceOf, keepPlace, shift } from "./place.js";
 import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
@@ -24,8 +25,6 @@ const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
   is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], trust: null, doubts: "", follow_ups: [], sent: [], is_finishing: false, worked: 0, depth: "standard", changed: "", versions: [] };
 
-// The server's offer once it has arrived, and the current thread; null on other views.
-export const page = { offer: null, thread: null };
 // Whether the view follows the active part, the last scroll position, and the last active part.
 const view = { isFollowing: true, scrolled: 0, stage: "" };
 export const latest = () => page.thread?.exchanges.at(-1);
@@ -194,9 +193,10 @@ export function scrolled() {
   drawSide();
 }
 
-// Shows a thread and follows its run; `asked` is a question that was just sent, `on` holds the callbacks.
-export async function follow(id, asked, on) {
-  const mine = { id, on, stop: new AbortController(), exchanges: [exchangeOf(0, { thread: id, question: asked?.question ?? "" })], heard: "" };
+// Shows a thread and follows its run, from the moment in which its question is sent; `on` holds the callbacks.
+export async function follow(id, on) {
+  const asked = page.asked?.thread === id ? page.asked : null;
+  const mine = { id, on, signal: page.stop.signal, exchanges: [exchangeOf(0, { thread: id, question: asked?.question ?? "" })], heard: "" };
   page.thread = mine;
   Object.assign(view, { isFollowing: true, stage: "" });
   draw();
@@ -205,7 +205,7 @@ export async function follow(id, asked, on) {
   for (let isLoaded = Boolean(asked), isBack = false, wait = SOON; mine === page.thread; isBack = true) {
     try {
       isLoaded ||= await loadEarlier(mine);
-      for await (const { event, data } of server.events(`/research/runs/${id}/packets`, mine.stop.signal)) {
+      for await (const { event, data } of server.events(`/research/runs/${id}/packets`, mine.signal)) {
         if (mine !== page.thread) return;
         wait = SOON;
         if (event === "refused" && (await server.runAtWork(id).catch(() => ""))) break;
@@ -220,7 +220,7 @@ export async function follow(id, asked, on) {
       if (error.status === 404) return on.missing(error.message);
       if (error.status === 401) return on.fail(error);
       // A restarted server comes back, and a busy one frees streams.
-      if (error.status === 429) on.say(error.message);
+      if (error.status === 429) say(error.message);
       if (error.status === 429) wait = LATER;
     }
     await connected();
@@ -265,9 +265,9 @@ function stand(run) {
   exchange.wasAtWork ||= exchange.run.status === "running";
   Object.assign(exchange, { worked: Math.max(shown, run.question_id === exchange.run.question_id ? run.worked : 0), since: Date.now() });
   if (exchange.run.status !== status) {
-    if (["running", "starting"].includes(status)) on.notify(run.thread, exchange.run.status, exchange.question);
+    if (["running", "starting"].includes(status)) notify(run.thread, exchange.run.status, exchange.question);
     exchange.passing = "";
-    on.say(outcomeOf(exchange.run));
+    say(outcomeOf(exchange.run));
     on.refreshRuns().catch(on.fail);
     if (exchange.run.status === "running") listen("").catch(() => {});
   }
@@ -283,7 +283,7 @@ export async function listen(started) {
   exchange.signs = noSigns();
   exchange.live = { tokens: Math.max(exchange.live.tokens, exchange.run.spent.tokens), usd: Math.max(exchange.live.usd, exchange.run.spent.usd) };
   try {
-    for await (const packet of server.live(thread.id, run, thread.stop.signal)) {
+    for await (const packet of server.live(thread.id, run, thread.signal)) {
       if (thread !== page.thread) return;
       hear(exchange, packet);
     }
@@ -301,11 +301,4 @@ function hear(exchange, packet) {
   if (type === "documents_indexed") exchange.passing = packet.done < packet.total ? `Reading your documents: ${packet.done} of ${packet.total}` : "";
   else if (type === "call_delayed") exchange.passing = `Asking the model again in ${duration(packet.seconds)}: ${packet.reason}`;
   else if (!["call_pending", "chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = "";
-}
-
-export function leave() {
-  page.thread?.stop.abort();
-  page.thread = null;
-  for (const id of ["dock", "side", "side-button"]) byId(id).hidden = true;
-  byId("column").replaceChildren();
 }

@@ -1,6 +1,8 @@
 // Creates elements and morphs a part of the page into a new version; also words and small elements that several views share.
 
 export const byId = (id) => document.getElementById(id);
+// For screen readers.
+export const say = (words) => (byId("said").textContent = words);
 
 export function h(tag, given = {}, ...children) {
   const element = document.createElement(tag);

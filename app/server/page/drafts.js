@@ -1,5 +1,7 @@
 // Words that were typed and not sent yet: kept by view, over a reload.
 
+import { byId } from "./dom.js";
+
 const PREFIX = "deep-research-draft ";
 
 // The address of the current view, without what it points at.
@@ -14,4 +16,11 @@ export const forgetDraft = () => keepDraft({ value: "" });
 
 export function restoreDraft(field) {
   field.value = localStorage.getItem(PREFIX + viewHere()) ?? "";
+}
+
+// Puts words into a field, which the reader may change before they are sent.
+export function fillIn(id, words) {
+  const field = Object.assign(byId(id), { value: words });
+  field.focus();
+  keepDraft(field);
 }

@@ -1,8 +1,10 @@
 // The first view: the box for a question, what will be searched, and the options; and the form for a token.
 
-import { button, count, DEPTHS, h } from "./dom.js";
-import { checkLink } from "./check.js";
-import { fileInput, fileList } from "./files.js";
+import { button, byId, count, DEPTHS, h, show } from "./dom.js";
+import { fillIn, forgetDraft, restoreDraft } from "./drafts.js";
+import { drawFiles, fileBlocks, fileInput, fileList, setFiles } from "./files.js";
+import { offered, page } from "./page.js";
+import * as server from "./server.js";
 
 const METHODS = { deep_research: "Adaptive: until nothing is missing", planned_research: "Planned: the steps of one plan" };
 const CHOICES = { quick: "One search, for facts", standard: "Several researchers", deep: "More rounds, more time" };
@@ -75,8 +77,10 @@ function options(offer) {
 
 const usual = ({ depth }) => (depth === "auto" ? "standard" : depth);
 
+const checkLink = () => h("p", { class: "quiet" }, "Or ", h("a", { href: "#/check" }, "check a report from elsewhere"), " against its sources.");
+
 // Shows a skeleton until the offer has arrived.
-export function askForm(offer, failure, depth) {
+function askForm(offer, failure, depth) {
   const examples = offer?.examples.length ? offer.examples : ANYTHING;
   return h("form", { class: "ask", "data-do": "ask", "data-key": "ask" }, h("h1", {}, "What do you want to know?"), offer && promise(offer, depth ?? usual(offer)), h("div", { class: "box", "data-key": "box" },
       h("label", { class: "unseen", for: "question" }, "Question"),
@@ -92,7 +96,7 @@ export function askForm(offer, failure, depth) {
       : h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i")));
 }
 
-export function settingsOf(form, offer) {
+function settingsOf(form, offer) {
   const given = new FormData(form);
   const chosen = given.getAll("docs");
   const whole = offer.docs.filter((folder) => chosen.includes(folder.name) && !chosen.some((name) => name.startsWith(`${folder.name}/`)));
@@ -104,3 +108,30 @@ export function settingsOf(form, offer) {
   if (given.has("auto") && context.depth === "standard") context.depth = "auto";
   return { graph: given.get("graph"), context };
 }
+
+export const draw = (failure, depth) => show(byId("column"), askForm(page.offer, failure, depth));
+export const failed = draw;
+
+export function open() {
+  document.title = "Deep Research";
+  draw();
+  drawFiles();
+  restoreDraft(byId("question"));
+  byId("question").focus();
+}
+
+async function ask(form) {
+  const question = form.question.value;
+  if (!question.trim()) throw new server.Refused(422, "Write a question first.");
+  const offer = await offered();
+  if (!form.graph) draw();
+  const { graph, context } = settingsOf(form, offer);
+  const thread = await server.newThread(graph, context);
+  page.asked = { thread, question, run: await server.put(thread, graph, question, await fileBlocks(), context) };
+  setFiles([]);
+  forgetDraft();
+  location.hash = `#/run/${thread}`;
+}
+
+export const submitted = { ask };
+export const clicked = { example: (control) => fillIn("question", control.textContent) };

@@ -38,20 +38,18 @@ function openCardOf(words) {
   document.getElementById(chip.getAttribute("popovertarget")).showPopover({ source: chip });
 }
 
-export function watchSentences() {
-  let waiting = 0, pressed = null;
-  document.addEventListener("pointerdown", () => (pressed = chipOf(openCard())), { capture: true });
-  document.addEventListener("click", ({ target, detail }) => {
-    clearTimeout(waiting);
-    const words = target.closest(".claim.opens"), isSelecting = () => !getSelection().isCollapsed;
-    // A click on the sentence of an open card has closed it.
-    if (!words || detail > 1 || isSelecting() || pressed?.dataset.sentence === words.dataset.claim && words.closest("article").contains(pressed)) return;
-    waiting = setTimeout(() => words.isConnected && !isSelecting() && openCardOf(words), DOUBLE);
-  });
-  // For readers who move a caret through the text.
-  document.addEventListener("keydown", ({ key, target }) => {
-    const words = key === "Enter" && !target.closest("a, button, input, textarea, select, summary") && getSelection().focusNode?.parentElement?.closest(".claim.opens");
-    if (words) openCardOf(words);
-  });
-  document.addEventListener("toggle", ({ target }) => target.matches?.(".quote") && lightSentence(), { capture: true });
-}
+let waiting = 0, pressed = null;
+document.addEventListener("pointerdown", () => (pressed = chipOf(openCard())), { capture: true });
+document.addEventListener("click", ({ target, detail }) => {
+  clearTimeout(waiting);
+  const words = target.closest(".claim.opens"), isSelecting = () => !getSelection().isCollapsed;
+  // A click on the sentence of an open card has closed it.
+  if (!words || detail > 1 || isSelecting() || pressed?.dataset.sentence === words.dataset.claim && words.closest("article").contains(pressed)) return;
+  waiting = setTimeout(() => words.isConnected && !isSelecting() && openCardOf(words), DOUBLE);
+});
+// For readers who move a caret through the text.
+document.addEventListener("keydown", ({ key, target }) => {
+  const words = key === "Enter" && !target.closest("a, button, input, textarea, select, summary") && getSelection().focusNode?.parentElement?.closest(".claim.opens");
+  if (words) openCardOf(words);
+});
+document.addEventListener("toggle", ({ target }) => target.matches?.(".quote") && lightSentence(), { capture: true });

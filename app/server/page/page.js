@@ -1,0 +1,7 @@
+// What the views share: the server's offer, the question that was sent last, the current thread, and what ends the requests of the current view.
+
+import * as server from "./server.js";
+
+export const page = { offer: null, asked: null, thread: null, stop: new AbortController() };
+
+export const offered = async () => (page.offer ??= await server.ask("/research/offer"));

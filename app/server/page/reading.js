@@ -1,0 +1,216 @@
+// A thread: what the reader does in it, and the parts of the page that only a thread needs.
+
+import { draw, drawStrip, drawTime, exchangeInView, follow, keepInView, latest, listen, offerUse, openExchange, scrolled } from "./column.js";
+import { byId, say } from "./dom.js";
+import { fillIn, forgetDraft } from "./drafts.js";
+import { fileBlocks, setFiles } from "./files.js";
+import { dialogClosed, openDialog } from "./focus.js";
+import * as notices from "./notify.js";
+import { openFile } from "./original.js";
+import { page } from "./page.js";
+import { addLine, dropLine, moveLine, planOf } from "./plan.js";
+import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
+import { lightSentence } from "./sentences.js";
+import * as server from "./server.js";
+import { sourceView } from "./side.js";
+import { mayChange } from "./thread.js";
+import { showStatement } from "./trust.js";
+import { differenceView } from "./versions.js";
+
+export const open = (thread, on) => void follow(thread, on).catch(on.fail);
+
+export function failed(words) {
+  latest().failure = words;
+  draw();
+}
+
+// Before each action, what the one before it has shown goes.
+export function forget() {
+  light(null);
+  latest().failure = "";
+}
+
+const exchangeAt = (element) => page.thread.exchanges[element.closest(".exchange")?.dataset.index] ?? exchangeInView();
+
+// `of` names the numbering: a report's (`question=ID`) or, in links of messages, the thread's.
+export async function openSource(number, of, quotes, at) {
+  const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?${of}`);
+  const dialog = byId("source");
+  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit, at));
+  offerUse();
+  openDialog(dialog);
+  dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
+}
+
+// Asks on, or has the report changed; returns the run.
+async function goOn(words, files, more) {
+  const { thread } = page, known = latest();
+  const run = await server.followUp(thread.id, known.run.graph, words, files, more);
+  // The stream may have shown the new question before the request was confirmed.
+  if (thread === page.thread && known === latest() && known.run.question_id) openExchange(words);
+  return run;
+}
+
+async function changeUse(change, number) {
+  try {
+    return await change(page.thread.id, number);
+  } finally {
+    // It would cover what an error says.
+    byId("source").close();
+  }
+}
+
+// Stops using a source; a report that cites it is then made anew without it, or with others in its place.
+async function exclude({ value: number }, replace = false) {
+  const { edit } = await changeUse((thread) => server.exclude(thread, number, replace), number);
+  say("From now on, nothing rests on this source alone.");
+  return edit && goOn(edit, [], { edit: true });
+}
+
+// Sends a failed researcher anew: an unfinished run takes it as a message, a report as a change, anything else as a question.
+function again({ value: task }) {
+  const { run } = latest();
+  if (run.is_unfinished) return server.steer(page.thread.id, run.graph, `Research this task again, because its researcher failed: ${task}`);
+  const isChange = mayChange(run, page.offer);
+  return isChange ? goOn(`Research this again, because its researcher failed, and add to the report what is found: ${task}`, [], { edit: true }) : goOn(task, [], {});
+}
+
+async function include({ value: number }) {
+  await changeUse(server.include, number);
+  say("The source is used again.");
+}
+
+function light(chip) {
+  lightSentence(chip);
+  for (const card of document.querySelectorAll(".source-card.lit")) card.classList.remove("lit");
+  const hint = byId("hint");
+  if (!chip?.isConnected) return hint.matches(":popover-open") && hint.hidePopover();
+  const card = byId("side").querySelector(`.source-card[value="${CSS.escape(chip.textContent)}"]`);
+  card?.classList.add("lit");
+  card?.scrollIntoView({ block: "nearest" });
+  if (document.querySelector(".quote:popover-open")) return;
+  hint.replaceChildren(...hintOf(chip, card?.querySelector(".quiet").textContent));
+  hint.showPopover();
+  const { left, top, bottom } = chip.getBoundingClientRect(), { width, height } = hint.getBoundingClientRect();
+  hint.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
+  hint.style.top = `${bottom + height + 8 < innerHeight ? bottom + 6 : Math.max(8, top - height - 6)}px`;
+}
+
+async function copy(control, words, isFormatted) {
+  const before = control.textContent, { formatted, put } = await import("./copy.js");
+  await put(words, isFormatted && formatted(control));
+  say((control.textContent = "Copied"));
+  setTimeout(() => (control.textContent = before), 1500);
+}
+
+const exportOf = (element, format) => `/research/runs/${page.thread.id}/export?format=${format}&question=${exchangeAt(element).run.question_id}`;
+const reply = (value) => server.reply(page.thread.id, latest().run.graph, value);
+
+// An action that may start a run, to which the page then listens; the words of its form have been sent.
+const starting = (action) => async (control, choice) => {
+  const run = await action(control, choice);
+  if (!page.thread || !run) return;
+  listen(run).catch(page.thread.on.fail);
+  if (control.words) {
+    control.words.value = "";
+    forgetDraft();
+  }
+  draw();
+};
+
+export const submitted = {
+  approve: starting((form) => {
+    const plan = planOf(form), { value: comment } = form.comment, [proposed, chosen] = [form.plan.value, plan].map((text) => text.replace(/\s+/g, " ").trim());
+    if (comment.trim()) return reply({ action: "reject", comment });
+    return reply(proposed === chosen ? { action: "approve" } : { action: "edit", plan });
+  }),
+  answer: starting((form) => reply(form.words.value)),
+  steer: starting(async ({ words }) => {
+    const { thread } = page, { run, story } = latest();
+    let started = "";
+    if (story.isWriting) {
+      latest().steered = Date.now();
+      started = await server.steer(thread.id, run.graph, words.value);
+      latest().sent.push(words.value);
+    } else {
+      await server.send(thread.id, words.value);
+      words.value = "";
+      if (run.status === "stopped") started = await server.goOn(thread.id, run.graph);
+    }
+    draw();
+    byId("column").querySelector("[data-key=during] li:last-child")?.scrollIntoView({ block: "center" });
+    return started;
+  }),
+  "follow-up": starting(async ({ words: { value } }, choice) => {
+    const run = await goOn(value, await fileBlocks(), choice === "edit" ? { edit: true } : {});
+    setFiles([]);
+    return run;
+  }),
+};
+
+export const clicked = {
+  jump: () => keepInView(true),
+  stop: () => ((latest().steered = 0), server.stop(page.thread.id)),
+  finish: starting(async () => {
+    const { thread } = page, { run } = latest();
+    await server.finish(thread.id);
+    run.is_finishing = true;
+    draw();
+    return run.status === "stopped" && server.goOn(thread.id, run.graph);
+  }),
+  "go-on": starting(() => server.goOn(page.thread.id, latest().run.graph)),
+  again: starting(again),
+  skip: starting(() => reply({ action: "approve" })),
+  end: starting(() => reply({ action: "end" })),
+  export: (control) => server.download(exportOf(control, control.value)),
+  copy: (control) => copy(control, server.text(exportOf(control, "md")), true),
+  "copy-markdown": (control) => copy(control, server.text(exportOf(control, "md"))),
+  notify: ({ value }) => notices.choose(value).then(() => page.thread && drawStrip()),
+  "copy-table": (control) => copy(control, tableText(control)),
+  sort: sortTable,
+  "show-statement": showStatement,
+  print: () => print(),
+  revert: ({ value }) => server.revert(page.thread.id, Number(value)),
+  async compare(control) {
+    const shown = control.closest("li").querySelector(".difference"), isOpen = shown.childNodes.length > 0;
+    shown.replaceChildren(...(isOpen ? [] : differenceView(await server.ask(`/research/runs/${page.thread.id}/differences?${control.value}`))));
+    control.setAttribute("aria-expanded", String(!isOpen));
+  },
+  suggest: (control) => fillIn("words", control.value || control.textContent),
+  "add-line": addLine,
+  "drop-line": dropLine,
+  "move-line": (control) => say(moveLine(control.parentElement, control.value)),
+  "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control), control.closest(".quote")?.querySelector("[data-page]")?.dataset.page),
+  "open-file": (control) => openFile(control, page.thread.id, control.closest("#source") ? "of=thread" : `question=${exchangeAt(control).run.question_id}`),
+  "close-source": () => byId("source").close(),
+  "exclude-source": starting((control) => exclude(control)),
+  "replace-source": starting((control) => exclude(control, true)),
+  "include-source": include,
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") light(null);
+  const line = event.altKey ? event.target.closest(".lines > li") : null;
+  if (!line?.querySelector("textarea") || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
+  event.preventDefault();
+  say(moveLine(line, event.key === "ArrowUp" ? "up" : "down"));
+});
+
+for (const kind of ["pointerover", "focusin", "pointerout", "focusout"]) {
+  document.addEventListener(kind, (event) => {
+    const chip = event.target.closest?.(".report button.cite");
+    // On touch screens, a tap opens the citation instead.
+    if (chip && page.thread && event.pointerType !== "touch") requestAnimationFrame(() => light(/over|in$/.test(kind) ? chip : null));
+  });
+}
+
+addEventListener("scroll", () => requestAnimationFrame(scrolled), { passive: true });
+// Browsers name the printed file after the page.
+let shownTitle = "";
+addEventListener("beforeprint", () => {
+  shownTitle = document.title;
+  if (page.thread) document.title = exchangeInView().run.title || exchangeInView().question;
+});
+addEventListener("afterprint", () => (document.title = shownTitle));
+byId("source").addEventListener("close", dialogClosed);
+setInterval(() => page.thread && drawTime(), 1000);
