@@ -55,7 +55,7 @@ async def test_an_identical_call_is_not_made_a_third_time(tmp_path: Path) -> Non
     assert "made 2 times before" in "".join(results(run.calls("researcher")[-1].messages).values())
 
 
-@pytest.mark.fault(18, "R13", logs="WARNING nodes.researcher.think_or_act")
+@pytest.mark.fault(18, "R13", logs="WARNING nodes.turn")
 async def test_a_researcher_that_never_ends_writes_when_its_searches_and_rounds_are_used_up(
     tmp_path: Path,
 ) -> None:

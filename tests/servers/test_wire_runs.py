@@ -139,10 +139,10 @@ def check_offer(request: Received, *, reasons: bool, cap: str) -> None:
     assert effort == ("low" if reasons and role in ("researcher", "finding") else None)
 
 
-TOKENS = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
+TOKENS = {"prompt_tokens": 2000, "completion_tokens": 100, "total_tokens": 2100}
 USED = {**TOKENS, "prompt_tokens_details": {"cached_tokens": 600}}
 PRICES = {"fake-1": Price(input=1, output=10, cached=0.5)}
-USD = (400 * 1 + 600 * 0.5 + 100 * 10) / 1_000_000
+USD = (1400 * 1 + 600 * 0.5 + 100 * 10) / 1_000_000
 """What one call costs."""
 
 
@@ -166,7 +166,7 @@ async def test_tokens_and_money_of_every_call_are_counted_and_money_ends_the_res
     spent = total(state.spending)
     assert (spent.calls, spent.input_tokens, spent.cached_tokens) == (
         calls,
-        1000 * calls,
+        2000 * calls,
         600 * calls,
     )
     assert (spent.output_tokens, spent.searches) == (100 * calls, searches)

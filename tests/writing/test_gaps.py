@@ -162,7 +162,7 @@ async def test_status_notes_page_list_and_json_count_the_same_gaps(
     assert [gap["question"] for gap in data["gaps"]] == missing
     count = f"{len(missing)} open"
     for line in (end_line(stored), listed_run(stored).line("0"), run_page(stored, LIGHT)):
-        assert re.findall(r"\d+ open", line) == ([count] if missing else [])
+        assert {*re.findall(r"\d+ open", line)} == ({count} if missing else set())
     if state.report.audit:
         assert list(state.report.audit.gaps) == missing
         listed = report_page(finished_report(stored)).partition('id="gaps"')[2]

@@ -117,7 +117,7 @@ class Calculator:
         """
         answers = list[str]()
         next_number = max(self._known, default=0) + 1
-        for place, line in enumerate(lines, 1):
+        for position, line in enumerate(lines, 1):
             plain = " ".join(LINE_MARK.sub("", line).split())
             before = self._changed_by(plain)
             number = before.number if before else next_number
@@ -125,7 +125,7 @@ class Calculator:
                 # Also for a refused line, since later ones name earlier ones by their place.
                 next_number += 1
             try:
-                if place > _MOST_LINES:
+                if position > _MOST_LINES:
                     raise FormulaFault(f"only {_MOST_LINES} lines are calculated at once")
                 answers += self._answers(plain, before, number)
             except FormulaFault as fault:
