@@ -63,8 +63,8 @@ def decide(
 ) -> Order:
     """Return what a message of the orchestrator's model leads to.
 
-    Of calls to several tools, the report takes precedence over research and analysis; but where one
-    round finds all there is (`may_write_next`), it follows the first research. A thought stands
+    Of calls to several tools, the report takes precedence over research and analysis; but before a
+    round that finds all there is (`may_write_next`), it follows the research. A thought stands
     beside any of them; alone, it leads to a further decision. If the model has to be given
     up without ever having assigned a task (not `has_assigned`), the plan's steps are researched
     instead: it probably cannot call tools.
@@ -76,8 +76,7 @@ def decide(
             return _give_up(progress, {}, is_done)
         return Order("again", _nudged(progress, _ACT), {})
     report = by_tool.get(tool_names.GENERATE_REPORT)
-    is_first = may_write_next and not has_findings and tool_names.RESEARCH_AGENT in by_tool
-    if report and not is_first:
+    if report and not (may_write_next and tool_names.RESEARCH_AGENT in by_tool):
         if has_findings or _RESEARCH_FIRST in progress.nudges:
             noted = {report.tool: ACKNOWLEDGED, tool_names.THINK_TOOL: ACKNOWLEDGED}
             answers = _answer_all(calls, _NOT_NEEDED, noted)

@@ -282,7 +282,7 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> tuple[St
         progress,
         has_findings=has_findings,
         has_assigned=has_assigned,
-        may_write_next=_is_read_in_one_round(turn),
+        may_write_next=_is_read_in_one_round(turn) and not state.own_findings,
     )
     transcript = calls.answered(order.answers)
     if order.uses_plan:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from kit.models import call, calls
 from kit.runs import (
+    CLEAR,
     PLAN,
     REPORT,
     HandClock,
@@ -335,6 +336,27 @@ async def test_a_report_called_for_beside_the_only_round_is_written_when_its_res
     assert every_call_has_one_result(state.transcript)
     left_open = [OPEN] if decisions == 1 else []
     assert ReportNotes(state).unanswered() == left_open
+
+
+async def test_so_is_the_report_on_a_follow_up(tmp_path: Path) -> None:
+    def both(task: str) -> Any:
+        return calls(call("research_agent", task=task), call("generate_report"))
+
+    tasks = ("light task", "keeper task")
+    script = [both(task) for task in tasks]
+    read = calls(call("generate_report"), text=f"{LIT} [1]")
+    run = lab(
+        tmp_path,
+        clarifier=[CLEAR, CLEAR],
+        planner=[PLAN, PLAN],
+        orchestrator=script,
+        researcher=[read, read],
+        writer=["It is old. [1]"] * 2,
+        limits={"whole_characters": 30_000},
+    )
+    await run.ask()
+    state = await run.ask("Who kept the light?")
+    assert [finding.task for finding in state.own_findings] == ["keeper task"]
 
 
 async def test_where_more_can_be_searched_a_report_beside_the_first_research_has_to_wait(
