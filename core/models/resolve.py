@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -146,7 +146,19 @@ def _make_model(name: str, role: Role, context: Context) -> BaseChatModel:
 def _openai_server(role: Role) -> Server:
     """Return the OpenAI-compatible server in the environment, or OpenAI's; raises `UnknownSetting`
     or `KeyRefused`."""
-    url = _base_url() or _OPENAI_URL
+    key = _variable("OPENAI_API_KEY")
+    server = _server_at(_base_url() or _OPENAI_URL, key)
+    if server.is_openai and not key:
+        raise KeyRefused(
+            f"The {role}'s model needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a "
+            "compatible server."
+        )
+    return server
+
+
+@lru_cache(maxsize=10)
+def _server_at(url: str, key: str) -> Server:
+    """Return a server, kept since each call of a run asks for it; raises like `_openai_server`."""
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -156,18 +168,11 @@ def _openai_server(role: Role) -> Server:
         raise UnknownSetting(
             "OPENAI_BASE_URL is not a server address; set one such as http://localhost:8000/v1."
         )
-    key = _variable("OPENAI_API_KEY")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise KeyRefused(
             "OPENAI_API_KEY contains a character that keys never contain; copy the key again."
         )
-    server = Server(url, SecretStr(key or _NO_KEY))
-    if server.is_openai and not key:
-        raise KeyRefused(
-            f"The {role}'s model needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a "
-            "compatible server."
-        )
-    return server
+    return Server(url, SecretStr(key or _NO_KEY))
 
 
 def model_host(model: BaseChatModel) -> str:
