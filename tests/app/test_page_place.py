@@ -108,9 +108,12 @@ GROW = """async () => {
 
 AT_END = """() => {
   scrollTo(0, document.documentElement.scrollHeight);
-  return document.querySelector("#draft").getBoundingClientRect().bottom < innerHeight;
+  const [draft, dock] = ["#draft", "#dock"].map((name) => document.querySelector(name));
+  const isThere = draft.getBoundingClientRect().bottom <= dock.getBoundingClientRect().top + 1;
+  window.framesAtEnd = isThere ? (window.framesAtEnd ?? 0) + 1 : 0;
+  return window.framesAtEnd > 5;
 }"""
-"""Scrolls to the end, which may move as what comes into view is laid out."""
+"""Scrolls to the end, which moves as what comes into view is laid out, until it stays there."""
 
 
 def test_a_growing_draft_is_followed_only_by_a_reader_at_its_end(

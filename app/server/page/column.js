@@ -4,7 +4,7 @@ import { connected, isLost } from "./connection.js";
 import { byId, duration, h, outcomeOf, say, show } from "./dom.js";
 import { restoreDraft } from "./drafts.js";
 import { drawFiles } from "./files.js";
-import { lineOf, noSigns, notice, sinceThen } from "./living.js";
+import { lineOf, noSigns, notice, workedNow, workedSince } from "./living.js";
 import { blocksIn, Writing } from "./markdown.js";
 import { mayOffer, notify } from "./notify.js";
 import { page } from "./page.js";
@@ -31,7 +31,6 @@ export const latest = () => page.thread?.exchanges.at(-1);
 const isAtWork = () => ["running", "starting"].includes(latest()?.run.status);
 
 // Seconds of work until now; they never run backwards.
-const workedNow = ({ run, worked, since }) => worked + (["running", "starting"].includes(run.status) ? (Date.now() - since) / 1000 : 0);
 
 // Sources are excluded and used again only between two runs.
 export function offerUse() {
@@ -98,7 +97,7 @@ export function drawTime() {
   if (!isAtWork() || isLost()) return;
   const { story, signs } = latest(), section = sectionOf(latest());
   for (const line of section.querySelectorAll("[data-line]")) line.textContent = lineOf(story.byKey.get(line.dataset.line), signs);
-  for (const time of section.querySelectorAll("[data-since]")) time.textContent = sinceThen(Number(time.dataset.since));
+  for (const time of section.querySelectorAll("[data-since]")) time.textContent = workedSince(latest(), Number(time.dataset.since));
 }
 
 export function exchangeInView() {

@@ -1,10 +1,10 @@
-// Whether the server answers, and its clock. The first request without an answer shows a line, and the server is asked again until it is back.
+// Whether the server answers. The first request without an answer shows a line, and the server is asked again until it is back.
 
 import { byId } from "./dom.js";
 
 // Milliseconds between two tries, and after which one is given up.
 const PAUSE = 2000, LIMIT = 2000;
-let coming = null, ahead = null;
+let coming = null;
 
 export const isLost = () => coming !== null;
 // Resolves once the server answers; at once if nothing is known to be wrong.
@@ -16,10 +16,6 @@ const pause = () => new Promise((go) => {
   setTimeout(go, PAUSE);
   for (const sign of ["online", "visibilitychange"]) addEventListener(sign, go, { once: true });
 });
-
-// The time by the server's clock, which the log uses; a response says it to the second.
-export const serverTime = () => Date.now() + (ahead ?? 0);
-export const setTime = (date) => (ahead ??= date && Date.parse(date) + 500 - Date.now());
 
 async function back() {
   byId("link").textContent = "The connection was lost; trying again.";

@@ -1,6 +1,5 @@
 // Signs of life that the log does not hold: what arrives of each model call, and how long nothing has.
 
-import { serverTime } from "./connection.js";
 import { count, duration } from "./dom.js";
 
 // Milliseconds of silence after which it is shown, and after which a report of it is out of date: the server repeats it every ten seconds.
@@ -38,5 +37,6 @@ export function lineOf({ key, now, finding }, { calls }) {
   return written.words >= (finding ? 1 : MANY) ? `Writing: ${count(written.words, "word")}${written.facts ? `, ${count(written.facts, "fact")}` : ""}` : now;
 }
 
-// How long ago a packet of the log was sent.
-export const sinceThen = (sent) => duration(Math.max(0, Math.floor(serverTime() / 1000 - sent)));
+// The time for which a run has worked so far, in seconds, and for how long of it a researcher that began at `began`.
+export const workedNow = ({ run, worked, since }) => worked + (["running", "starting"].includes(run.status) ? (Date.now() - since) / 1000 : 0);
+export const workedSince = (exchange, began) => duration(Math.max(0, Math.floor(workedNow(exchange) - began)));

@@ -3,16 +3,16 @@
 import { h } from "./dom.js";
 import { inPlaceOf } from "./place.js";
 
-const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|!?\[[^\]]*\]\([^)\s]*\)|(?:\[\d+\])+[.,;:!?)]*)/;
+const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|!?\[[^\]]*\]\([^)\s]*\)|(?:\[(?:calc )?\d+\])+[.,;:!?)]*)/;
 const BREAK = /\n[ \t]*\n/g;
 
 function inline(text) {
-  return text.replace(/\], \[(?=\d)/g, "][").split(INLINE).filter(Boolean).map((piece) => {
+  return text.replace(/\], \[(?=\d|calc \d)/g, "][").split(INLINE).filter(Boolean).map((piece) => {
     if (/^\*\*.+\*\*$/s.test(piece)) return h("strong", {}, inline(piece.slice(2, -2)));
     if (/^`.+`$/s.test(piece)) return h("code", {}, piece.slice(1, -1));
     if (/^\*.+\*$/s.test(piece)) return h("em", {}, piece.slice(1, -1));
     // Keeps a citation, and the citations and punctuation right after it, on one line.
-    if (/^\[\d+\]/.test(piece)) return h("span", { class: "glued" }, piece.split(/[[\]]+/).filter(Boolean).map((part) => (/^\d+$/.test(part) ? h("span", { class: "cite" }, part) : part)));
+    if (/^\[(?:calc )?\d+\]/.test(piece)) return h("span", { class: "glued" }, piece.split(/[[\]]+/).filter(Boolean).map((part) => (/^(?:calc )?\d+$/.test(part) ? h("span", { class: "cite" }, part) : part)));
     return piece.replace(/^!?\[([^\]]*)\]\([^)\s]*\)$/, "$1");
   });
 }

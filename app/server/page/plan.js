@@ -90,5 +90,5 @@ export function review({ waiting, estimate }) {
     h("h2", {}, "Does this plan look right?"), waiting.refused && h("p", { class: "notice bad", role: "alert" }, waiting.refused),
     h("input", { type: "hidden", name: "plan", value: waiting.plan }), lines,
     h("div", { class: "decide" }, h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"), estimate && h("span", { class: "quiet" }, estimate)),
-      h("div", { class: "foot" }, h("input", { name: "comment", autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe a change" }), h("button", {}, "Rewrite the plan"))));
+      h("div", { class: "foot" }, h("input", { name: "comment", autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe a change" }), h("button", { value: "rewrite" }, "Rewrite the plan"))));
 }

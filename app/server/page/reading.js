@@ -119,7 +119,9 @@ const starting = (action) => async (control, choice) => {
 };
 
 export const submitted = {
-  approve: starting((form) => {
+  approve: starting((form, choice) => {
+    // Without words there is nothing to rewrite, and nobody has asked to start.
+    if (!form.comment.value.trim() && (choice === "rewrite" || document.activeElement === form.comment)) return form.comment.focus();
     const plan = planOf(form), { value: comment } = form.comment, [proposed, chosen] = [form.plan.value, plan].map((text) => text.replace(/\s+/g, " ").trim());
     if (comment.trim()) return reply({ action: "reject", comment });
     return reply(proposed === chosen ? { action: "approve" } : { action: "edit", plan });

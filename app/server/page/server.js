@@ -1,6 +1,6 @@
 // The server's API, which any client may use: LangGraph's threads and runs, and the routes of `app/server/_routes.py`.
 
-import { lost, setTime } from "./connection.js";
+import { lost } from "./connection.js";
 import { h } from "./dom.js";
 
 const KEY = "deep-research-token";
@@ -43,7 +43,6 @@ async function answer(path, { method = "GET", body, signal, keepalive } = {}) {
   const headers = { "X-Api-Key": localStorage.getItem(KEY) ?? "" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const response = await fetch(path, { method, headers, signal, keepalive, body: body && bodyOf(body) }).catch(cutOff);
-  setTime(response.headers.get("Date"));
   if (response.ok) return response;
   const said = await response.json().catch(() => ({}));
   const words = typeof said.detail === "string" ? said.detail : `The server answers with status ${response.status}.`;

@@ -2,7 +2,7 @@
 
 import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
-import { lineOf, silence, sinceThen } from "./living.js";
+import { lineOf, silence, workedSince } from "./living.js";
 import { markdown } from "./markdown.js";
 import { finishButton, messageList } from "./messages.js";
 import { offerView } from "./notify.js";
@@ -69,13 +69,14 @@ function names(found, noun) {
   return h("details", { class: "names", "data-key": noun }, h("summary", {}, count(found.length, noun)), h("ul", {}, found.map((name) => h("li", {}, name))));
 }
 
-const plain = (text) => text.replace(/^\s*\|.*$|^[#>*-]+\s*|\*\*|\s*\[[\d, ]+\]/gm, "").replace(/\s+/g, " ").trim();
+const plain = (text) => text.replace(/^\s*\|.*$|^[#>*-]+\s*|\*\*|\s*\[(?:calc )?[\d, ]+\]/gm, "").replace(/\s+/g, " ").trim();
 
 const isOver = ({ state }) => state !== "at work";
 const failures = (branches) => branches.filter(({ state }) => state === "failed").length;
 
 // A failed researcher shows why instead of the excerpts that it has left.
-function taskCard({ run, signs, isLatest }, branch) {
+function taskCard(exchange, branch) {
+  const { run, signs, isLatest } = exchange;
   const isAtWork = run.status === "running", seconds = branch.ended - branch.began;
   const state = isOver(branch) || isAtWork ? branch.state : "stopped";
   return h("section", { class: `task ${state.replace(" ", "-")}`, "data-key": branch.key, "aria-label": branch.title },
@@ -83,7 +84,7 @@ function taskCard({ run, signs, isLatest }, branch) {
     state === "at work" && [branch.past.slice(-3).map((words) => h("p", { class: "past" }, words)), h("p", { class: "now", "data-line": branch.key }, lineOf(branch, signs))],
     state === "done" && branch.finding && h("p", { class: "gist" }, shortened(plain(branch.finding), 240)), [...new Set(branch.errors)].map((words) => h("p", { class: "notice bad" }, words)),
     state === "failed" && isLatest && h("p", { class: "again" }, isAtWork ? h("span", { class: "quiet" }, "You can send it again after this run.") : button("again", "Try again", { value: branch.task })),
-    h("div", { class: "counts" }, h("span", {}, state, state === "at work" ? [" · ", h("span", { class: "clock", "data-since": branch.began }, sinceThen(branch.began))] : seconds >= 1 && ` · ${duration(seconds)}`),
+    h("div", { class: "counts" }, h("span", {}, state, state === "at work" ? [" · ", h("span", { class: "clock", "data-since": branch.began }, workedSince(exchange, branch.began))] : seconds >= 1 && ` · ${duration(seconds)}`),
       names(branch.searches, "search"), names([...branch.pages.values()], "page"), names([...new Set(branch.files.values())], "file"), names(branch.learned, "finding"),
       state === "done" && branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
 }
@@ -152,7 +153,7 @@ export const isFinished = ({ has_report, status }) => has_report && status !== "
 function reportPart(exchange, formats) {
   const { run, isLatest } = exchange, isDone = isFinished(run);
   return h("div", { class: "report-part", "data-part": "report", "data-key": "report" },
-    titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, byline(exchange)),
+    titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, isDone ? byline(exchange) : [h("strong", {}, "Draft"), ", which can still change"]),
       isDone && h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report with its formatting" }), button("copy-markdown", "Copy Markdown"), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
