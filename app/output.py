@@ -187,6 +187,8 @@ def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
         f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not "
         "readable",
     ]
+    for failure in audit.failures:
+        lines.append(f"  failed: {safe_text(failure)}")
     engines = engines_line(state)
     if engines:
         lines.append(f"  found by {engines}")
@@ -270,7 +272,8 @@ def trust_data(stored: StoredRun) -> dict[str, Any] | None:
     trust = stored.trust
     if trust is None:
         return None
-    return {**trust._asdict(), "line": trust.line, "doubts": trust.doubts}
+    failures = clean_nested([*trust.failures])
+    return {**trust._asdict(), "failures": failures, "line": trust.line, "doubts": trust.doubts}
 
 
 def _source_data(source: Source) -> dict[str, Any]:

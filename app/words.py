@@ -125,6 +125,8 @@ class ReportTrust(NamedTuple):
     answered: int = 0
     points: int = 0
     """Points of the request that it was graded on."""
+    failures: tuple[str, ...] = ()
+    """What went wrong during the check, a reason each."""
 
     @classmethod
     def of_audit(cls, audit: Audit) -> ReportTrust:
@@ -140,6 +142,7 @@ class ReportTrust(NamedTuple):
             without_source=audit.reasoning,
             contradictions=len(audit.disagreements),
             open=len(audit.gaps),
+            failures=audit.failures,
             **unproved,
         )
 

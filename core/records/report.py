@@ -259,7 +259,8 @@ class Audit(Record):
     reprints: tuple[tuple[str, ...], ...] = ()
     """Groups of cited sources (keys) with nearly the same text."""
     judge_grade: JudgeGrade | None = None
-    """How far the model that judged the report can be trusted; None if none was asked."""
+    """How far the model that judged the report can be trusted; None if none has judged any of
+    it."""
     disagreements: tuple[Dispute, ...] = ()
     """Disputes between sources."""
     open_gaps: tuple[str, ...] = ()

@@ -350,7 +350,7 @@ class Examined(NamedTuple):
     verdicts: tuple[UnitVerdict, ...]
     """Outcome for each unit of the draft."""
     grade: JudgeGrade | None
-    """How far the model that judges can be trusted; None if none was asked."""
+    """How far the model that judges can be trusted; None if none has judged any unit."""
     contradicted: Mapping[int, str]
     """What the sources say instead of a claim that they contradict, by the claim's offset; empty if
     that is not clear."""
@@ -458,7 +458,11 @@ class Examination:
             judgement = self._judged.get(key_of(unit))
             if judgement and judgement.verdict == "contradicted" and judgement.words:
                 contradicted[unit.start] = _said_instead(unit, judgement)
-        return Examined(self._text, self._sources, claims, verdicts, self._grade, contradicted)
+        grade = self._grade
+        if not self._judged and grade != "unsound":
+            # The model was tried, but then nothing was to be judged, or no call succeeded.
+            grade = None
+        return Examined(self._text, self._sources, claims, verdicts, grade, contradicted)
 
     def kept_verdicts(self) -> str:
         """Return the verdicts on the examined report with all that they rest on, as JSON, for the

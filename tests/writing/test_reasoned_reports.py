@@ -223,6 +223,15 @@ async def test_a_report_may_state_its_day_and_what_follows_from_the_current_year
     assert [verdict.shown for verdict in judged.report.verdicts] == [shown]
 
 
+async def test_a_report_whose_judge_was_gone_counts_as_not_judged() -> None:
+    gone = ScriptedChatModel(replies=[ConnectionError("the server is gone")] * 9, profile=PROFILE)
+    statement = "Each pump is priced at 8,400 euros a home [1]."
+    judged = await checked(statement, {}, models={"verifier": gone, "writer": gone})
+    trust = ReportTrust.of(judged.report, ())
+    assert trust.line == "0 of 1 cited statement supported · 1 not judged"
+    assert not judged.audit.was_judged and "cannot be reached" in trust.failures[0]
+
+
 ADVISED = (
     "Start with a pilot of 40 to 60 homes.",
     "Ask Hallam for the contract before 15 March [1].",

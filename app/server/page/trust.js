@@ -18,9 +18,12 @@ const LISTS = {
 };
 LISTS.not_judged = LISTS.not_verified;
 
-function basis({ without_source: others, was_checked: wasChecked }, id) {
-  return wasChecked ? [h("p", {}, `Each was compared with passages of the sources that it cites.${others ? ` ${others} more need no source: headings, conclusions, statements that something is missing.` : ""}`),
-    h("p", {}, h("a", { href: `#${id}checked` }, "How it was checked, sentence by sentence"))] : h("p", {}, "The statements of this report were not compared with its sources.");
+function basis({ without_source: others, was_checked: wasChecked, not_judged: notJudged, failures }, id) {
+  if (!wasChecked) return h("p", {}, "The statements of this report were not compared with its sources.");
+  const how = notJudged ? "No model has judged them; only quotations and figures were looked up in the sources." : "Each was compared with passages of the sources that it cites.";
+  return [failures.map((words) => h("p", { class: "notice bad" }, `During the check: ${words}`)),
+    h("p", {}, `${how}${others ? ` ${others} more need no source: headings, conclusions, statements that something is missing.` : ""}`),
+    h("p", {}, h("a", { href: `#${id}checked` }, "How it was checked, sentence by sentence"))];
 }
 
 export function trustLine(run) {
