@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..text.language import language_of_text
 from ..text.numbers import UNIFORM_SIGNS, measures_in, plain_figures
 from ..text.sentences import sentence_spans
-from ..text.words import STOP_WORDS, sought_words, stem, tokens
+from ..text.words import sought_words, stems
 
 _LONGEST_WINDOW = 400
 """Length, in characters, to which longer paragraphs are cut; a window ends with the first sentence
@@ -201,8 +201,7 @@ def rarity_weight(key: str, total: int, count: int) -> float:
 
 def words_and_figures(text: str) -> frozenset[str]:
     """Return the stems of a text's words (see `stems`), and its numbers (see `plain_figures`)."""
-    words = set(tokens(text)).difference(STOP_WORDS)
-    return plain_figures(text).union(map(stem, words))
+    return plain_figures(text).union(stems(text))
 
 
 def comparable(text: str) -> str:

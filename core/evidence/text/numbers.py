@@ -46,8 +46,9 @@ _CLOSE = 150
 _SHORTEST_MEASURE = 3
 """Minimum length of a unit of measure that is recognised without a number beside it, in letters."""
 _FIGURE = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)|\d+(?:[.,']\d+)*")
-_FIGURES = re.compile(r"[0-9]+(?:[ .,'][0-9]+)*")
-"""Figures and what may stand between two of them: found faster, since a digit comes first."""
+_FIGURES = re.compile(r"[0-9][0-9]*(?:[ .,'][0-9]+)*")
+"""Figures and what may stand between two of them: found faster, since a single digit comes
+first, for which `re` scans."""
 _TOKEN = re.compile(rf"{PLAIN_WORD.pattern}|[^\w\s]")
 
 

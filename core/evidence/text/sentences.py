@@ -47,7 +47,8 @@ _CLOSERS = r"[\"'”’»)\]」』*_]*"
 # While a line is split into sentences, its citation markers and footnote references are replaced by
 # as many NUL characters.
 _MARK = re.compile(
-    rf"(?P<full_stop>\.)(?=[\s\0])|[{SENTENCE_ENDS}]{_CLOSERS}(?=[\s\0])|[{UNSPACED_ENDS}]{_CLOSERS}"
+    # A set of signs comes first, since `re` scans for it.
+    rf"[{SENTENCE_ENDS}{UNSPACED_ENDS}](?:(?<=[{UNSPACED_ENDS}]){_CLOSERS}|{_CLOSERS}(?=[\s\0]))"
 )
 _BLANK = re.compile(r"[\s\0]*")
 _BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
@@ -330,7 +331,7 @@ def _ends(plain: str) -> Iterator[int]:
         if blank:
             end = blank.end()
         following = plain[end : end + _NEAR]
-        if sign["full_stop"]:
+        if sign[0] == ".":
             before = plain[max(0, sign.start() - _NEAR) : sign.start()]
             is_end = ends_sentence(before, following)
         else:

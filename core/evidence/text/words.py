@@ -50,7 +50,9 @@ _SEPARATORS = re.compile(r"\D")
 _SEPARATED_DIGITS = re.compile(r"[0-9][.,'’\u00a0\u2009\u202f][0-9]")
 """What every text with grouped digits has; found faster, since a digit comes first."""
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
-_ASCII_TOKEN = re.compile(r"[a-z0-9]+")
+_WITHOUT_SIGNS = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
+"""Translates each ASCII character that is neither letter nor digit to a space: to translate and
+split a text takes half the time of a regular expression."""
 QUOTED = re.compile(r'(?:(?<!\d)"|[“„«《「])([^"“”„«»《》「」]{2,80})["”»》」]')
 """A phrase in quotation marks; group 1 is the phrase."""
 POSSESSIVE = re.compile(r"['’]s\b")
@@ -161,7 +163,7 @@ def tokens(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKC", _with_plain_digits(text))
     plain = plain.replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
-        return _ASCII_TOKEN.findall(plain)
+        return plain.encode().translate(_WITHOUT_SIGNS).decode().split()
     words = list[str]()
     for run in _token().findall(plain):
         if run.isascii():
@@ -306,9 +308,15 @@ def stem(word: str) -> str:
     return short
 
 
+@lru_cache(maxsize=100_000)
+def stem_of_content(word: str) -> str:
+    """Return the stem of a word (see `tokens`), or an empty string for a stop word."""
+    return "" if word in STOP_WORDS else stem(word)
+
+
 def stems(text: str) -> list[str]:
     """Return the stems of a text's words in order, without stop words."""
-    return [stem(token) for token in tokens(text) if token not in STOP_WORDS]
+    return [*filter(None, map(stem_of_content, tokens(text)))]
 
 
 def names(text: str) -> list[str]:
