@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.addresses import Unread, parse_address
@@ -14,6 +14,15 @@ from ..core.store.pages import Pages
 
 _ALL = "all pages"
 """Key of the total among the numbers of fetched pages by host."""
+
+
+class Claim(NamedTuple):
+    """An address that is to be read: its record if it was opened, else what forbids fetching it."""
+
+    record: dict[str, Any] | None = None
+    """The record of opening it (see `Addresses.opened`), if it was opened."""
+    limit: str = ""
+    """The limit that forbids fetching it; empty if none does."""
 
 
 class Addresses:
@@ -82,54 +91,72 @@ class Addresses:
             return record
         return None
 
-    async def key(self, address: str) -> str:
-        """Return the key of the source at an address; if it was opened, that of the page it
+    async def keys(self, addresses: Sequence[str]) -> list[str]:
+        """Return the key of the source at each address; if it was opened, that of the page it
         redirected to."""
-        record = await self.opened(address)
-        if record and "source" in record:
-            return str(record["source"]["key"])
-        return source_key(address)
+        names = [opened_note(exact_address(address)) for address in addresses]
+        keys = list[str]()
+        records = await self._pages.read_notes(names)
+        for address, record in zip(addresses, records, strict=True):
+            if record and "source" in record:
+                keys.append(str(record["source"]["key"]))
+            else:
+                keys.append(source_key(address))
+        return keys
 
     async def remember_failure(self, address: str, failure: NotRead) -> None:
         """Record why a page could not be read; it is not requested again for this question."""
         record = {"failure": failure.model_dump(), "question_id": self._question_id}
         await self._pages.note({opened_note(exact_address(address)): record})
 
+    async def claim(self, address: str, limits: Limits) -> Claim:
+        """Return the record of an opened address; count any other one, which is fetched next."""
+        async with self._counts(opened_note(exact_address(address))) as (counts, noted):
+            record = self._if_current(noted)
+            if record:
+                return Claim(record)
+            return Claim(limit=_counted(counts, parse_address(address).host, limits))
+
     async def count(self, address: str, limits: Limits) -> str:
         """Count a page before it is fetched; return the limit that forbids fetching it, or an empty
         string."""
-        host = parse_address(address).host
-        async with self._counts() as counts:
-            of_all = counts.get(_ALL, 0)
-            of_host = counts.get(host, 0)
-            if of_all >= limits.max_pages:
-                return f"{limits.max_pages} web pages were fetched already (max_pages)"
-            if of_host >= limits.max_host_pages:
-                return (
-                    f"{limits.max_host_pages} pages of {host} were fetched already (max_host_pages)"
-                )
-            counts[_ALL] = of_all + 1
-            counts[host] = of_host + 1
-        return ""
+        async with self._counts() as (counts, _):
+            return _counted(counts, parse_address(address).host, limits)
 
     async def count_redirect(self, address: str, final: str) -> None:
         """Also count the page for the host of its final address, if that is another one."""
         host = parse_address(final).host
         if host == parse_address(address).host:
             return
-        async with self._counts() as counts:
+        async with self._counts() as (counts, _):
             counts[host] = counts.get(host, 0) + 1
 
     @asynccontextmanager
-    async def _counts(self) -> AsyncIterator[dict[str, int]]:
-        """Yield the number of fetched pages by host and in total; changes are saved on exit."""
+    async def _counts(
+        self, *other: str
+    ) -> AsyncIterator[tuple[dict[str, int], dict[str, Any] | None]]:
+        """Yield the number of fetched pages by host and in total, whose changes are saved on exit,
+        and another note, which is read with them."""
         name = f"fetched {self._question_id}"
         async with self._pages.lock(name):
-            before = await self._pages.read_note(name) or {}
-            counts = dict(before)
-            yield counts
-            if counts != before:
+            before, *notes = await self._pages.read_notes([name, *other])
+            counts = dict(before or {})
+            yield counts, next(iter(notes), None)
+            if counts != (before or {}):
                 await self._pages.note({name: counts})
+
+
+def _counted(counts: dict[str, int], host: str, limits: Limits) -> str:
+    """Count a page of a host; return the limit that forbids fetching it, or an empty string."""
+    of_all = counts.get(_ALL, 0)
+    of_host = counts.get(host, 0)
+    if of_all >= limits.max_pages:
+        return f"{limits.max_pages} web pages were fetched already (max_pages)"
+    if of_host >= limits.max_host_pages:
+        return f"{limits.max_host_pages} pages of {host} were fetched already (max_host_pages)"
+    counts[_ALL] = of_all + 1
+    counts[host] = of_host + 1
+    return ""
 
 
 def opened_note(address: str) -> str:

@@ -75,14 +75,13 @@ class WebPages:
                 "names this address; use addresses exactly as a search result states them."
             )
         async with self._pages.lock(f"opened {address}"):
-            record = await self._addresses.opened(address)
-            if record and "failure" in record:
-                return NotRead(**record["failure"])
-            if record:
-                return await self._hit(record)
-            limit = await self._addresses.count(address, self._context.limits)
-            if limit:
-                return f"{address!r} was not opened: {limit}."
+            claim = await self._addresses.claim(address, self._context.limits)
+            if claim.record and "failure" in claim.record:
+                return NotRead(**claim.record["failure"])
+            if claim.record:
+                return await self._hit(claim.record)
+            if claim.limit:
+                return f"{address!r} was not opened: {claim.limit}."
             self._meter.fetches += 1
             copies = OpenCopies(reader, self._context, self._meter, self._addresses)
             try:

@@ -206,10 +206,10 @@ class WebSearch:
         best = distinct(interleave(by_query), lambda found: source_key(found.address))
         now = self._context.clock.now().isoformat(timespec="seconds")
         hits = list[Hit]()
-        for found in best[: self._context.limits.max_web_results]:
-            key = found.address
-            if found.is_page:
-                key = await self._addresses.key(found.address)
+        shown = best[: self._context.limits.max_web_results]
+        keys = await self._addresses.keys([found.address for found in shown])
+        for found, key_of_page in zip(shown, keys, strict=True):
+            key = key_of_page if found.is_page else found.address
             found, lister = listings.applied(found)
             hits.append(hit_of(found, key, now, engines[source_key(found.address)], lister))
         hits = distinct(hits, lambda hit: hit.source.key)

@@ -12,12 +12,12 @@ import zlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from ..concurrency import Threads, in_thread
 from ..settings.context import Context
+from ..settings.installed import code_version
 from ..settings.network import (
     CONNECT_SHARE,
     ENCODING,
@@ -324,8 +324,9 @@ class Fetcher:
                 file = await self._robots_file(address)
                 text = file.decode("utf-8-sig", errors="replace")
                 self._robots[address.site] = await in_thread(Robots, text, AGENT)
+        robots = self._robots[address.site]
         # Use a thread, because a hostile site may have thousands of rules.
-        if not await in_thread(self._robots[address.site].allows, address.target):
+        if robots.has_rules and not await in_thread(robots.allows, address.target):
             raise Unread("robots", f"the robots.txt of {address.host} forbids it (setting robots)")
 
     async def _robots_file(self, address: Address) -> bytes:
@@ -410,7 +411,7 @@ class Connections:
         self._agent = ""
 
     async def __aenter__(self) -> Self:
-        self._agent = f"{AGENT}/{await in_thread(version, AGENT)}"
+        self._agent = f"{AGENT}/{await in_thread(code_version)}"
         self._transports[None] = await in_thread(_transport)
         return self
 

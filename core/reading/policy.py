@@ -285,6 +285,11 @@ class Robots:
             reverse=True,
         )
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether any rule is for this agent; without one, all paths may be read."""
+        return bool(self._rules)
+
     def allows(self, target: str) -> bool:
         """Whether a path with query may be read."""
         for rule in self._rules:

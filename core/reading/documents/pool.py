@@ -153,13 +153,12 @@ class Parser:
         return list(map(_logged, requests, extracts))
 
     def start(self) -> None:
-        """Have a child process per CPU started in advance; returns at once."""
-        wanted = min(len(self._workers), os.cpu_count() or 1)
-        if sum(worker.is_started for worker in self._workers) >= wanted:
-            return
+        """Have the child processes started in advance; returns at once."""
         sample = _File(_SAMPLE, "sample.html")
-        for _ in range(wanted):
-            threading.Thread(target=self._parse_alone, args=[sample], daemon=True).start()
+        for worker in self._workers:
+            if not worker.is_started:
+                thread = threading.Thread(target=self._parse_alone, args=[sample], daemon=True)
+                thread.start()
 
     def close(self) -> None:
         """Kill the child processes immediately, even while they parse."""
