@@ -43,6 +43,8 @@ _SCALE_BEHIND_CURRENCY = re.compile(
 )
 """A number such as `3.1 £ million`, whose scale is read only before the currency."""
 _PER = re.compile(r"\s*(?:/|per\b)\s*(?P<per>[^\W\d_]\w*)")
+_OTHER_END = re.compile(r"\s*(?:[-–—]|to\b|and\b|bis\b|und\b|à\b|et\b)\s*(?=\d)")
+"""What stands between the ends of a range: 27 and 41 %, 27–41 %."""
 _COUNT = re.compile(r"\s*\d+\s*(?=\D)")
 """The count of a unit: 100 in "100 km"."""
 _WORD = r"(?!(?:x|per|of)\b)[^\W\d_]\w*"
@@ -177,6 +179,26 @@ class Formula:
             if operand.number.value > 1:
                 are_fractions = False
         return is_sum and not are_fractions
+
+    @property
+    def is_times_hundred(self) -> bool:
+        """Whether it is a product with a plain 100, by which a share is usually turned into
+        percent: (48 - 40) / 40 * 100."""
+        depth = 0
+        is_found = False
+        before = "*"
+        for token, behind in zip(self._tokens, [*self._tokens[1:], _Token("*")], strict=True):
+            if token.kind in ("(", ")"):
+                depth += 1 if token.kind == "(" else -1
+            elif depth == 0 and token.kind in ("+", "-", "="):
+                return False
+            elif depth == 0 and token.kind == "number" and before == "*" and behind.kind in "*/":
+                operand = self.operands[token.which]
+                is_named = bool(operand.unit or operand.source or operand.is_from_request)
+                if operand.number.value == 100 and not is_named:
+                    is_found = True
+            before = token.kind
+        return is_found
 
     @property
     def has_unknown(self) -> bool:
@@ -431,6 +453,10 @@ def stated_unit(number: Number, text: str) -> str:
     what it is per: `cents/kWh`; empty if it has none."""
     unit = number.measure
     end = number.end
+    other_end = _OTHER_END.match(text, end)
+    if not unit and other_end:
+        # Both ends of a range have the unit that stands behind the second.
+        unit = next((other.measure for other in numbers_in(text[other_end.end() :])[:1]), "")
     if not unit:
         hundredth = _HUNDREDTH.match(text, end)
         if hundredth is None:

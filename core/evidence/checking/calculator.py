@@ -69,6 +69,10 @@ _IN_UNIT = re.compile(r"\s+(?:in|→|->)\s+(?P<unit>[^\d=()*]+)$")
 _UNKNOWN = re.compile(r"(?<![^\W\d])[xX?](?!\w)(?!\s*[\d(\[$€£¥])|(?<![\w)%\]]\s)\b[xX]\b")
 """An x that is no multiplication sign."""
 _BEGINS_WITH_NUMBER = re.compile(r"[≈~]?\s*[-−$€£¥]?\s*\d")
+_LARGEST_FACTOR = 2
+"""From this size on, a number is not taken for 1 plus a growth in percent."""
+_DECIMALS = 9
+"""Decimals of a growth; more are rounding errors."""
 _NEAR = 1e-9
 """Relative tolerance for rounding errors."""
 
@@ -391,7 +395,7 @@ class Calculator:
 
 class _Sought(NamedTuple):
     """A number that is sought where it stands in another unit of the same quantity: 21.5 cents for
-    0.215 €."""
+    0.215 €; a factor such as 1.14 also where its growth stands, 14 %."""
 
     values: tuple[float, ...]
     """Its readings."""
@@ -426,6 +430,9 @@ class _Sought(NamedTuple):
         for reading in self.values:
             for unit in self.units:
                 digits |= digits_in_other_units(reading, unit)
+                if not unit and reading < _LARGEST_FACTOR:
+                    growth = round(abs(reading - 1), _DECIMALS)
+                    digits |= digits_in_other_units(growth, "")
         written = "|".join("[.,'\\s]?".join(figure) for figure in sorted(digits))
         if not written:
             return None
@@ -457,8 +464,14 @@ class _Sought(NamedTuple):
                     continue
                 for wanted in self.units:
                     value = converted(reading, unit, wanted)
-                    if value is not None and _is_one_of(value, self.values):
-                        return next(own for own in self.values if _is_one_of(value, [own]))
+                    if value is None:
+                        continue
+                    meant = [value]
+                    if not wanted:
+                        meant += [1 + value, 1 - value]
+                    for own in self.values:
+                        if _is_one_of(own, meant):
+                            return own
         return None
 
 
@@ -688,7 +701,7 @@ def _calculated(
         unit = unit_words(quantity.dimension, names)
     elif not is_percent(unit):
         quantity = in_unit(quantity, unit)
-    elif formula.adds_percentages:
+    elif formula.adds_percentages or formula.is_times_hundred:
         quantity = quantity._replace(value=quantity.value / 100)
     shown = quantity.value
     basis = [known[number] for number in calculation.rests_on]
