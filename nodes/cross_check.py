@@ -11,11 +11,14 @@ from langchain_core.messages import HumanMessage
 from pydantic import Field, ValidatorFunctionWrapHandler, field_validator
 
 from ..core.events.blocks import ReportPackets
+from ..core.evidence.checking.source_text import words_and_figures
+from ..core.evidence.citations.markers import without_markers
 from ..core.evidence.memory.learned import facts_of, fitting_learnings
 from ..core.evidence.memory.observations import (
     ResearchMemory,
     ThreadDisputes,
 )
+from ..core.evidence.text.numbers import plain_figures
 from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..core.records.sources import Dispute
 from ..core.writing.forms import Form
@@ -204,13 +207,14 @@ def _dismissed(
 def _disputes(
     form: RecordContradictions, facts: Sequence[Fact], state: ResearchState
 ) -> list[Observation]:
-    """Return the contradictions in a form, in the order of the facts.
-
-    The texts of the facts are the claims: those in the form are shortened.
-    """
+    """Return the contradictions in a form, in the order of the facts."""
     pairs: dict[tuple[int, int], StatedDispute] = {}
     for stated in form.contradictions:
-        number, other = sorted((stated.document, stated.other_document))
+        number, other = stated.document, stated.other_document
+        if number > other:
+            swapped = {"claim": stated.other, "other": stated.claim}
+            number, other = other, number
+            stated = stated.model_copy(update=swapped)
         if 0 < number < other <= len(facts):
             pairs[number, other] = stated
     disputes = list[Observation]()
@@ -220,10 +224,22 @@ def _disputes(
             continue
         first, second = pair
         sources = state.sources[first.source], state.sources[second.source]
-        claims = first.text, second.text
+        claims = _claim(stated.claim, first), _claim(stated.other, second)
         dispute = Dispute.between(claims, sources, stated.about, stated.resolution)
         disputes.append(Observation.of_dispute(dispute, pair, state.progress.cycle, FINAL_CHECK))
     return disputes
+
+
+def _claim(stated: str, learning: Learning) -> str:
+    """Return what a learning claims: in the few words of the model if at least half of them, and
+    all figures, are in the learning, else in its own."""
+    words = without_markers(stated)
+    keys = words_and_figures(words)
+    known = words_and_figures(learning.text)
+    is_shortened = len(keys & known) * 2 >= len(keys) > 0
+    if is_shortened and plain_figures(words) <= known:
+        return words
+    return learning.text
 
 
 def _from_two_sources(fact: Fact, other: Fact) -> tuple[Learning, Learning] | None:

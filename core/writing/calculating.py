@@ -22,10 +22,11 @@ from ._calculation_citations import without_misfits
 from .forms import Form
 
 CALCULATION_LINES = (
-    "One line each: name, formula, unit of the result, and behind each number that of its source, "
-    "or (request): `Growth of staff: (48 [2] - 40 [3]) / 40 [3] = %`. Earlier results by their "
-    "numbers: `Payback: [calc 1] / 450 €/year [4] = years`; break-even as an equation: `3 + 0.2 * "
-    "x = 5`; another currency or unit by a factor from a source: `500 USD [2] * 0.92 EUR/USD [5]`."
+    "One line each: name, formula, unit of the result, and behind each number, as it stands there, "
+    "that of its source, or (request): `Growth of staff: (48 [2] - 40 [3]) / 40 [3] = %`. Earlier "
+    "results by their numbers: `Payback: [calc 1] / 450 €/year [4] = years`; break-even as an "
+    "equation: `3 + 0.2 * x = 5`; another currency or unit by a factor from a source: "
+    "`500 USD [2] * 0.92 EUR/USD [5]`."
 )
 """What models are told about the lines that they hand in."""
 _MOST_ROUNDS = 2
