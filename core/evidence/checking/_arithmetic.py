@@ -406,6 +406,10 @@ def in_unit(quantity: Quantity, unit: str) -> Quantity:
     factor = _factor_between(quantity.dimension, wanted)
     if factor is not None:
         return quantity._replace(value=quantity.value * factor, dimension=wanted)
+    surplus = _merged(quantity.dimension, wanted, -1)
+    if [*surplus.values()] == [1] and surplus.keys().isdisjoint(wanted):
+        # A rate is often written without what it is for: 900 t * 2140 € for 2140 €/t.
+        return quantity._replace(dimension=wanted)
     is_known = all(map(_is_known, [*quantity.dimension, *wanted]))
     if quantity.is_sure and is_known and quantity.dimension:
         given = unit_words(quantity.dimension)
