@@ -104,9 +104,14 @@ def text_hash(text: str) -> str:
 
 def time_of(date: str, period: str) -> str:
     """Return the date, else the year or month in which the period (see `Source.period`) ends; empty
-    without both."""
-    end_of_period = period.rpartition("/")[2]
-    return date or re.split("-[QH]", end_of_period)[0]
+    without both.
+
+    Of a period of several years, such as that of a plan, it is the first one.
+    """
+    first, _, last = period.rpartition("/")
+    if first and int(last[:4]) - int(first[:4]) > 1:
+        last = first
+    return date or re.split("-[QH]", last)[0]
 
 
 def safe_link(location: str) -> str:

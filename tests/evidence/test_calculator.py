@@ -118,6 +118,7 @@ def test_break_even_is_where_both_sides_are_equal(fixed: int, rate: int, more: i
         ("(5.8 cent/km - 3.6 cent/km) * 27000 km/year = €/year", "594 €/year"),
         ("500 ct + 3 € = €", "8 €"),
         ("29 kWh/100 km * 0.3 €/kWh = €/100 km", "8.7 €/100 km"),
+        ("24000 km * 0.006 €/km/year * 2 years", "288 €"),
         ("(75 - 55) EUR/t / 10 EUR/t * 2.65 cents/l = cents/l", "5.3 cents/l"),
         ("(75 [2] - 55 [2]) EUR per t * 3 t", "60 €"),
         ("(300 m + 2 km) km x 2", "4.6 km"),

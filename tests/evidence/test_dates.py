@@ -329,5 +329,6 @@ def test_the_kind_of_a_date_says_where_it_was_found() -> None:
 
 def test_documents_are_ordered_by_their_date_or_the_end_of_their_period() -> None:
     assert time_of("2026-05-03", "2025") == "2026-05-03"
-    periods = ("2025-Q1", "2025-05", "2025-07/2026-06", "")
-    assert [time_of("", period) for period in periods] == ["2025", "2025-05", "2026-06", ""]
+    periods = ("2025-Q1", "2025-05", "2025-07/2026-06", "2024/2035", "")
+    expected = ["2025", "2025-05", "2026-06", "2024", ""]
+    assert [time_of("", period) for period in periods] == expected

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..text.numbers import Number, numbers_in, replace_numbers, scales_in, uniform_numbers
 from ..text.words import WORDS
 
-_LONGEST = 500
+_LONGEST = 1_000
 """Maximum length of a formula, in characters."""
 _DEEPEST = 50
 """Maximum number of nested brackets and signs."""
@@ -50,7 +50,7 @@ _COUNT = re.compile(r"\s*\d+\s*(?=\D)")
 _WORD = r"(?!(?:x|per|of)\b)[^\W\d_]\w*"
 _TOKEN = re.compile(
     rf"(?P<number>[\ue800-\uf8ff])(?P<before>\s*[\ue000-\ue7ff])?"
-    rf"(?P<words>(?:\s*{_WORD})*)(?:\s*(?:/\s*|per\s+)(?P<per>{_WORD}))?(?P<source>\s*[\ue000-\ue7ff])?"
+    rf"(?P<words>(?:\s*{_WORD})*)(?:\s*(?:/\s*|per\s+)(?P<per>{_WORD}(?:\s*/\s*{_WORD})?))?(?P<source>\s*[\ue000-\ue7ff])?"
     rf"|(?P<close>\))(?P<unit>\s*(?:[%€$£¥]|{_WORD}(?:\s+{_WORD})*)(?:\s*(?:/\s*|per\s+){_WORD})?)?"
     r"|(?P<marker>[\ue000-\ue7ff])|(?P<unknown>[xX?](?!\w))|(?P<sign>[-+*/^(=])"
     r"|(?P<space>\s+)|(?P<other>\w+|\S)"
