@@ -1,4 +1,4 @@
-// Words that were typed and not sent yet: kept by view, over a reload.
+// What was typed and not sent yet, words and changes of a plan: kept by view, over a reload.
 
 import { byId } from "./dom.js";
 
@@ -7,9 +7,22 @@ const PREFIX = "deep-research-draft ";
 // The address of the current view, without what it points at.
 export const viewHere = () => /^#\/(?:run\/[\w-]+|check)?/.exec(location.hash)?.[0] ?? "#/";
 
-export function keepDraft({ value }) {
-  if (value.trim()) localStorage.setItem(PREFIX + viewHere(), value);
-  else localStorage.removeItem(PREFIX + viewHere());
+const PLAN = " plan";
+
+function keep(value, of = "") {
+  const key = PREFIX + viewHere() + of;
+  if (value.trim()) localStorage.setItem(key, value);
+  else localStorage.removeItem(key);
+}
+
+export const keepDraft = ({ value }) => keep(value);
+export const keepPlanDraft = (draft) => keep(JSON.stringify(draft), PLAN);
+export const forgetPlanDraft = () => keep("", PLAN);
+
+// The changes of a plan; none of another plan, which took its place.
+export function planDraft(proposed) {
+  const draft = JSON.parse(localStorage.getItem(PREFIX + viewHere() + PLAN) ?? "{}");
+  return draft.proposed === proposed ? draft : {};
 }
 
 export const forgetDraft = () => keepDraft({ value: "" });

@@ -1,6 +1,7 @@
 // The plan while it is reviewed: a field per step and checklist item, which can be changed, moved, added and removed.
 
 import { button, h } from "./dom.js";
+import { keepPlanDraft, planDraft } from "./drafts.js";
 
 // Text between the steps and items is shown unchanged.
 const FIELD = /^[ \t]*(\d+[.)][ \t]+|[-*][ \t]+|(?=\S))(.*(?:\n(?![ \t]*(?:\d+[.)]|[-*]|#|$)).+)*)/gm;
@@ -80,8 +81,11 @@ export function planOf(form) {
   return lines.join("\n").trim();
 }
 
+export const keepPlan = (form) => keepPlanDraft({ proposed: form.plan.value, plan: planOf(form), comment: form.comment.value });
+
+// With the changes that the reader has not sent yet.
 export function review({ waiting, estimate }) {
-  const fields = planFields(waiting.plan);
+  const { plan = waiting.plan, comment } = planDraft(waiting.plan), fields = planFields(plan);
   const lines = h("ol", { class: "lines", "data-keep": true, "data-key": "lines", "data-tied": waiting.plan.includes("(builds on"), "aria-label": "Plan" }, fields.map(({ lead, words }, at) => [
     lead ? lineField(lead, words) : h("li", {}, h("h3", {}, words.replace(/^#+\s*|\*\*/g, "").replace(/^Checklist$/, "What the report must answer")), h("input", { type: "hidden", name: "line", "data-lead": "", value: words })),
     lead && nounOf(lead) !== nounOf(fields[at + 1]?.lead ?? "") && h("li", {}, button("add-line", `Add ${nounOf(lead) === "step" ? "a step" : "an item"}`, { class: "link", value: lead }))]));
@@ -90,5 +94,5 @@ export function review({ waiting, estimate }) {
     h("h2", {}, "Does this plan look right?"), waiting.refused && h("p", { class: "notice bad", role: "alert" }, waiting.refused),
     h("input", { type: "hidden", name: "plan", value: waiting.plan }), lines,
     h("div", { class: "decide" }, h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"), estimate && h("span", { class: "quiet" }, estimate)),
-      h("div", { class: "foot" }, h("input", { name: "comment", autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe a change" }), h("button", { value: "rewrite" }, "Rewrite the plan"))));
+      h("div", { class: "foot" }, h("input", { name: "comment", value: comment, autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe a change" }), h("button", { value: "rewrite" }, "Rewrite the plan"))));
 }

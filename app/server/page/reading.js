@@ -2,13 +2,13 @@
 
 import { draw, drawStrip, drawTime, exchangeInView, follow, keepInView, latest, listen, offerUse, openExchange, scrolled } from "./column.js";
 import { byId, say } from "./dom.js";
-import { fillIn, forgetDraft } from "./drafts.js";
+import { fillIn, forgetDraft, forgetPlanDraft } from "./drafts.js";
 import { fileBlocks, setFiles } from "./files.js";
 import { dialogClosed, openDialog } from "./focus.js";
 import * as notices from "./notify.js";
 import { openFile } from "./original.js";
 import { page } from "./page.js";
-import { addLine, dropLine, moveLine, planOf } from "./plan.js";
+import { addLine, dropLine, keepPlan, moveLine, planOf } from "./plan.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { lightSentence } from "./sentences.js";
 import * as server from "./server.js";
@@ -106,6 +106,20 @@ async function copy(control, words, isFormatted) {
 const exportOf = (element, format) => `/research/runs/${page.thread.id}/export?format=${format}&question=${exchangeAt(element).run.question_id}`;
 const reply = (value) => server.reply(page.thread.id, latest().run.graph, value);
 
+async function replyToPlan(value) {
+  const run = await reply(value);
+  forgetPlanDraft();
+  return run;
+}
+
+// Changes the lines of a plan by one of its controls or by a key, and keeps the changes.
+function changeLines(change, element, way) {
+  const form = element.closest("form");
+  const words = change(element, way);
+  keepPlan(form);
+  return words;
+}
+
 // An action that may start a run, to which the page then listens; the words of its form have been sent.
 const starting = (action) => async (control, choice) => {
   const run = await action(control, choice);
@@ -123,8 +137,8 @@ export const submitted = {
     // Without words there is nothing to rewrite, and nobody has asked to start.
     if (!form.comment.value.trim() && (choice === "rewrite" || document.activeElement === form.comment)) return form.comment.focus();
     const plan = planOf(form), { value: comment } = form.comment, [proposed, chosen] = [form.plan.value, plan].map((text) => text.replace(/\s+/g, " ").trim());
-    if (comment.trim()) return reply({ action: "reject", comment });
-    return reply(proposed === chosen ? { action: "approve" } : { action: "edit", plan });
+    if (comment.trim()) return replyToPlan({ action: "reject", comment });
+    return replyToPlan(proposed === chosen ? { action: "approve" } : { action: "edit", plan });
   }),
   answer: starting((form) => reply(form.words.value)),
   steer: starting(async ({ words }) => {
@@ -163,7 +177,7 @@ export const clicked = {
   "go-on": starting(() => server.goOn(page.thread.id, latest().run.graph)),
   again: starting(again),
   skip: starting(() => reply({ action: "approve" })),
-  end: starting(() => reply({ action: "end" })),
+  end: starting(() => replyToPlan({ action: "end" })),
   export: (control) => server.download(exportOf(control, control.value)),
   copy: (control) => copy(control, server.text(exportOf(control, "md")), true),
   "copy-markdown": (control) => copy(control, server.text(exportOf(control, "md"))),
@@ -179,9 +193,9 @@ export const clicked = {
     control.setAttribute("aria-expanded", String(!isOpen));
   },
   suggest: (control) => fillIn("words", control.value || control.textContent),
-  "add-line": addLine,
-  "drop-line": dropLine,
-  "move-line": (control) => say(moveLine(control.parentElement, control.value)),
+  "add-line": (control) => changeLines(addLine, control),
+  "drop-line": (control) => changeLines(dropLine, control),
+  "move-line": (control) => say(changeLines(moveLine, control.parentElement, control.value)),
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control), control.closest(".quote")?.querySelector("[data-page]")?.dataset.page),
   "open-file": (control) => openFile(control, page.thread.id, control.closest("#source") ? "of=thread" : `question=${exchangeAt(control).run.question_id}`),
   "close-source": () => byId("source").close(),
@@ -195,7 +209,12 @@ document.addEventListener("keydown", (event) => {
   const line = event.altKey ? event.target.closest(".lines > li") : null;
   if (!line?.querySelector("textarea") || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
   event.preventDefault();
-  say(moveLine(line, event.key === "ArrowUp" ? "up" : "down"));
+  say(changeLines(moveLine, line, event.key === "ArrowUp" ? "up" : "down"));
+});
+
+document.addEventListener("input", ({ target }) => {
+  const form = target.closest(".review");
+  if (form) keepPlan(form);
 });
 
 for (const kind of ["pointerover", "focusin", "pointerout", "focusout"]) {
