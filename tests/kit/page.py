@@ -102,6 +102,11 @@ def reply(page: Any, words: str, verb: str) -> None:
     page.locator(".composer").get_by_role("button", name=verb, exact=True).click()
 
 
+def choose_edit(page: Any) -> None:
+    """Have the words in the box change the report."""
+    page.get_by_role("radio", name="Change the report").check()
+
+
 def show_options(page: Any) -> None:
     page.locator("summary", has_text="Options").click()
 

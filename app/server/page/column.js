@@ -42,7 +42,7 @@ const sectionOf = (exchange) => byId("column").querySelector(`[data-key="exchang
 
 const exchangeOf = (at, run) => ({
   index: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
-  cited: new Map(), worked: 0, signs: noSigns(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
+  cited: new Map(), way: "follow-up", worked: 0, signs: noSigns(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
 });
 
 export function draw() {

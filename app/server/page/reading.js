@@ -13,7 +13,8 @@ import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { lightSentence } from "./sentences.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
-import { mayChange } from "./thread.js";
+import { isHeard } from "./messages.js";
+import { changeable } from "./thread.js";
 import { showStatement } from "./trust.js";
 import { differenceView } from "./versions.js";
 
@@ -51,6 +52,12 @@ async function goOn(words, files, more) {
   return run;
 }
 
+async function further({ words: { value } }, more) {
+  const run = await goOn(value, await fileBlocks(), more);
+  setFiles([]);
+  return run;
+}
+
 async function changeUse(change, number) {
   try {
     return await change(page.thread.id, number);
@@ -67,12 +74,13 @@ async function exclude({ value: number }, replace = false) {
   return edit && goOn(edit, [], { edit: true });
 }
 
-// Sends a failed researcher anew: an unfinished run takes it as a message, a report as a change, anything else as a question.
-function again({ value: task }) {
-  const { run } = latest();
-  if (run.is_unfinished) return server.steer(page.thread.id, run.graph, `Research this task again, because its researcher failed: ${task}`);
-  const isChange = mayChange(run, page.offer);
-  return isChange ? goOn(`Research this again, because its researcher failed, and add to the report what is found: ${task}`, [], { edit: true }) : goOn(task, [], {});
+// Sends a failed researcher anew: research takes it as a message, a report as a change, anything else as a question.
+async function again({ value: task }) {
+  const { run, story } = latest(), wish = `Research this task again, because its researcher failed: ${task}`;
+  if (run.status === "running" && isHeard({ run, story })) return void (await server.send(page.thread.id, wish));
+  if (run.is_unfinished) return server.steer(page.thread.id, run.graph, wish);
+  if (!changeable(run, page.offer)) return goOn(task, [], {});
+  return goOn(`Research this again, because its researcher failed, and add to the report what is found: ${task}`, [], { edit: true });
 }
 
 async function include({ value: number }) {
@@ -157,11 +165,8 @@ export const submitted = {
     byId("column").querySelector("[data-key=during] li:last-child")?.scrollIntoView({ block: "center" });
     return started;
   }),
-  "follow-up": starting(async ({ words: { value } }, choice) => {
-    const run = await goOn(value, await fileBlocks(), choice === "edit" ? { edit: true } : {});
-    setFiles([]);
-    return run;
-  }),
+  "follow-up": starting((form) => further(form, {})),
+  edit: starting((form) => further(form, { edit: true })),
 };
 
 export const clicked = {
@@ -210,6 +215,12 @@ document.addEventListener("keydown", (event) => {
   if (!line?.querySelector("textarea") || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
   event.preventDefault();
   say(changeLines(moveLine, line, event.key === "ArrowUp" ? "up" : "down"));
+});
+
+document.addEventListener("change", ({ target }) => {
+  if (target.name !== "way") return;
+  latest().way = target.value;
+  draw();
 });
 
 document.addEventListener("input", ({ target }) => {

@@ -4,13 +4,13 @@ import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened 
 import { fileInput, fileList, sentFiles } from "./files.js";
 import { lineOf, silence, workedSince } from "./living.js";
 import { markdown } from "./markdown.js";
-import { finishButton, messageList } from "./messages.js";
+import { finishButton, isHeard, messageList } from "./messages.js";
 import { offerView } from "./notify.js";
 import { review } from "./plan.js";
 import { trustLine } from "./trust.js";
 import { isEdit, revertWords, versionList } from "./versions.js";
 
-const LONG_QUESTION = 130, LONG_LINE = 300;
+const LONG_QUESTION = 130, LONG_LINE = 300, LONG_TITLE = 70;
 
 // The part (plan, answer, research, report, end) that a question has reached; it is open and kept in view.
 function stageOf({ run, story }) {
@@ -74,6 +74,13 @@ const plain = (text) => text.replace(/^\s*\|.*$|^[#>*-]+\s*|\*\*|\s*\[(?:calc )?
 const isOver = ({ state }) => state !== "at work";
 const failures = (branches) => branches.filter(({ state }) => state === "failed").length;
 
+// During research, the lead is asked for it once; after that, each try is a run.
+function againControl({ run, story }, task) {
+  const isAtWork = run.status === "running", isAsked = isAtWork && run.sent.some(({ text }) => text.endsWith(task));
+  if (isAsked || (isAtWork && !isHeard({ run, story }))) return h("span", { class: "quiet" }, isAsked ? "You have asked for another try." : "You can send it again after this run.");
+  return button("again", "Try again", { value: task });
+}
+
 // A failed researcher shows why instead of the excerpts that it has left.
 function taskCard(exchange, branch) {
   const { run, signs, isLatest } = exchange;
@@ -83,7 +90,7 @@ function taskCard(exchange, branch) {
     h("h3", { title: branch.task }, dot({ done: "completed", "at work": "running" }[state] ?? state), branch.title),
     state === "at work" && [branch.past.slice(-3).map((words) => h("p", { class: "past" }, words)), h("p", { class: "now", "data-line": branch.key }, lineOf(branch, signs))],
     state === "done" && branch.finding && h("p", { class: "gist" }, shortened(plain(branch.finding), 240)), [...new Set(branch.errors)].map((words) => h("p", { class: "notice bad" }, words)),
-    state === "failed" && isLatest && h("p", { class: "again" }, isAtWork ? h("span", { class: "quiet" }, "You can send it again after this run.") : button("again", "Try again", { value: branch.task })),
+    state === "failed" && isLatest && h("p", { class: "again" }, againControl(exchange, branch.task)),
     h("div", { class: "counts" }, h("span", {}, state, state === "at work" ? [" · ", h("span", { class: "clock", "data-since": branch.began }, workedSince(exchange, branch.began))] : seconds >= 1 && ` · ${duration(seconds)}`),
       names(branch.searches, "search"), names([...branch.pages.values()], "page"), names([...new Set(branch.files.values())], "file"), names(branch.learned, "finding"),
       state === "done" && branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
@@ -190,6 +197,11 @@ const WAYS = {
   stopped: ["steer", "Add a note and continue", "Continue"],
 };
 
+const FURTHER = {
+  "follow-up": ["follow-up", "Ask a follow-up", "Ask"],
+  edit: ["edit", "What should change in the report", "Change it"],
+};
+
 export function strip({ run, story, passing, signs }, seconds, costs) {
   const done = story.branches.filter(isOver).length;
   const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Evaluating what was found" : "Researching", plan: story.isPlanning ? "Planning" : "Getting ready" };
@@ -199,12 +211,19 @@ export function strip({ run, story, passing, signs }, seconds, costs) {
     h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock", title: "Time of work; pauses do not count" }, duration(seconds)), run.status === "running" && finishButton({ run, story }), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
-// Whether the report can be changed by words that say how.
-export const mayChange = (run, offer) => offer?.may_edit && run.versions.some(({ kind }) => kind !== "answer");
+// The report that words can change; none without a model.
+export const changeable = (run, offer) => (offer?.may_edit ? run.versions.findLast(({ kind }) => kind !== "answer") : undefined);
+
+// What the words in the box do: they ask on, or change the report, which is named.
+function wayChoice(way, { title, number }) {
+  const choice = (value, words) => h("label", {}, h("input", { type: "radio", name: "way", value, checked: value === way }), h("span", {}, words));
+  const effect = way === "edit" ? ["Makes a new version of ", h("strong", { dir: "auto" }, shortened(title, LONG_TITLE)), ` (version ${number}); your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
+  return h("fieldset", { class: "ways", "data-key": "ways" }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect));
+}
 
 export function dockView(exchange, offer) {
-  const { run } = exchange;
-  const [action, words, verb] = exchange.story.isWriting && run.status === "running" ? ["steer", "Add an instruction for the report", "Send"] : WAYS[run.status] ?? ["follow-up", "Ask a follow-up", "Ask"];
+  const { run } = exchange, report = changeable(run, offer), way = report ? exchange.way : "follow-up";
+  const [action, words, verb] = exchange.story.isWriting && run.status === "running" ? ["steer", "Add an instruction for the report", "Send"] : WAYS[run.status] ?? FURTHER[way];
   const isPlan = run.status === "waiting" && "plan" in run.waiting;
   const isAtWork = ["running", "starting"].includes(run.status);
   return [
@@ -215,9 +234,9 @@ export function dockView(exchange, offer) {
     run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Continue without answering"), button("end", "Close this question")),
     // Kept in place so that unsent text survives.
     h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || ["starting", "failed"].includes(run.status) },
-      action === "follow-up" && fileInput(),
+      action in FURTHER && report && wayChoice(way, report), fileInput(),
       h("textarea", { id: "words", name: "words", rows: "1", "aria-label": words, placeholder: words, "data-sends": true }),
-      action === "follow-up" && mayChange(run, offer) && h("button", { value: "edit", title: "Your words say what to change" }, "Change the report"),
-      h("button", { class: verb !== "Continue" && "main-action" }, verb), action === "follow-up" && fileList()),
+      h("button", { class: verb !== "Continue" && "main-action" }, verb), fileList(),
+      !(action in FURTHER) && h("p", { class: "quiet later" }, "Files go with your next question: this one is answered from the documents with which it began.")),
   ];
 }
