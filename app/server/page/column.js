@@ -23,7 +23,7 @@ const BAR = 56, NEAR = 40, STEERING = 15_000;
 const SOON = 500, LATER = 10_000;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
-  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], trust: null, doubts: "", follow_ups: [], sent: [], is_finishing: false, worked: 0, depth: "standard", changed: "", versions: [] };
+  is_unfinished: false, is_edit: null, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], trust: null, doubts: "", follow_ups: [], sent: [], is_finishing: false, worked: 0, depth: "standard", changed: "", versions: [] };
 
 // Whether the view follows the active part, the last scroll position, and the last active part.
 const view = { isFollowing: true, scrolled: 0, stage: "" };
@@ -147,11 +147,11 @@ function settle(exchange) {
   if (section?.querySelector("[data-mounted]")) section.dataset.keep = "";
 }
 
-export function openExchange(question) {
+export function openExchange(question, { edit = null } = {}) {
   const { thread } = page, { graph, messages } = latest().run;
   latest().isLatest = false;
   settle(latest());
-  thread.exchanges.push({ ...exchangeOf(thread.exchanges.length, { thread: thread.id, graph, messages, question }), wasAtWork: true });
+  thread.exchanges.push({ ...exchangeOf(thread.exchanges.length, { thread: thread.id, graph, messages, question, is_edit: edit }), wasAtWork: true });
   view.isFollowing = true;
 }
 

@@ -48,7 +48,7 @@ async function goOn(words, files, more) {
   const { thread } = page, known = latest();
   const run = await server.followUp(thread.id, known.run.graph, words, files, more);
   // The stream may have shown the new question before the request was confirmed.
-  if (thread === page.thread && known === latest() && known.run.question_id) openExchange(words);
+  if (thread === page.thread && known === latest() && known.run.question_id) openExchange(words, { edit: false, ...more });
   return run;
 }
 

@@ -27,7 +27,7 @@ const short = (text) => {
 
 function branchOf(key, turn, task, title, began) {
   const names = { searches: [], pages: new Map(), files: new Map() };
-  return { key, turn, task, title: short(title || task), now: "Starting", past: [], ...names, finding: "", errors: [], learned: [], state: "at work", began, ended: began };
+  return { key, turn, task, isLate: false, title: short(title || task), now: "Starting", past: [], ...names, finding: "", errors: [], learned: [], state: "at work", began, ended: began };
 }
 
 // Adds documents to the sources of the story and of a researcher; opened ones are marked as read.
@@ -86,7 +86,7 @@ export function add(story, packet) {
   const key = `${turn}.${tab}`;
   const begins = { research_agent_start: [packet.research_task, ""], step_started: [packet.task, packet.title] }[packet.type];
   if (begins) {
-    story.byKey.set(key, branchOf(key, turn, ...begins, story.worked));
+    story.byKey.set(key, { ...branchOf(key, turn, ...begins, story.worked), isLate: story.draft !== "" });
     return Object.assign(story, { branches: [...story.byKey.values()], activity: "" });
   }
   if (packet.type === "message_read") return story.heard.push({ id: packet.message_id, reader: packet.reader, key });

@@ -8,7 +8,7 @@ import { finishButton, isHeard, messageList } from "./messages.js";
 import { offerView } from "./notify.js";
 import { review } from "./plan.js";
 import { trustLine } from "./trust.js";
-import { isEdit, revertWords, versionList } from "./versions.js";
+import { isEdit, kindWords, revertWords, versionList } from "./versions.js";
 
 const LONG_QUESTION = 130, LONG_LINE = 300, LONG_TITLE = 70;
 
@@ -103,6 +103,12 @@ function researchLine({ story }) {
     pages.size > 0 && count(pages.size, "page"), took >= 1 && duration(took)].filter(Boolean).flatMap((words) => [", ", words]).slice(1);
 }
 
+// Researchers that began after the draft and are still at work: beside it, since what was done before it is folded.
+export function moreResearch({ run, story }) {
+  const late = story.branches.filter((branch) => branch.isLate);
+  return run.status === "running" && !late.every(isOver) ? late : [];
+}
+
 // The rounds as a timeline; all but the last are folded.
 function roundView(exchange, [turn, branches], at, rounds) {
   const [began, ended] = [branches[0].began, Math.max(...branches.map((branch) => branch.ended))], waited = began - rounds[0][1][0].began;
@@ -117,7 +123,8 @@ function researchPart(exchange, stage) {
   if (!story.branches.length && !story.looking.length) return null;
   const isOpen = stage === "research" || (stage === "end" && story.branches.length > 0);
   const failed = failures(story.branches), done = story.branches.filter(isOver).length - failed;
-  const rounds = [...Map.groupBy(story.branches, (branch) => branch.turn)], thoughts = story.thoughts.filter(Boolean);
+  const later = moreResearch(exchange);
+  const rounds = [...Map.groupBy(story.branches.filter((branch) => !later.includes(branch)), (branch) => branch.turn)], thoughts = story.thoughts.filter(Boolean);
   return h("details", { class: "part", "data-part": "research", "data-key": `research-${isOpen}`, open: isOpen },
     h("summary", {}, isOpen ? [`Research: ${done} of ${story.branches.length} tasks done`, failed > 0 && `, ${failed} failed`] : researchLine(exchange)),
     story.looking.length > 0 && h("p", { class: "quiet" }, `First searched for: ${story.looking.join(" · ")}`),
@@ -168,7 +175,12 @@ function reportPart(exchange, formats) {
     isDone && run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE)),
     isDone && isLatest && versionList(run),
     h("div", { class: "text", "data-keep": true, "data-key": "text" }, isDone ? h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))
-      : h("article", { class: "report", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })));
+      : h("article", { class: "report", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })), moreView(exchange));
+}
+
+function moreView(exchange) {
+  const late = moreResearch(exchange);
+  return late.length > 0 && h("section", { class: "more", "data-key": "more" }, h("h2", {}, "Research on what the draft leaves open"), h("div", { class: "tasks" }, late.map((branch) => taskCard(exchange, branch))));
 }
 
 export function exchangeView(exchange, offer) {
@@ -179,6 +191,7 @@ export function exchangeView(exchange, offer) {
   const asked = run.status === "waiting" && !("plan" in run.waiting) ? run.waiting.question : "";
   const isSaid = before.some((part) => part.text === asked);
   return h("section", { class: "exchange", "data-key": `exchange-${exchange.index}`, "data-index": exchange.index, "data-stage": stage },
+    exchange.index > 0 && h("p", { class: "kind quiet" }, kindWords(run)),
     h("h1", { class: "question", id: `question-${exchange.index}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached, ["running", "starting"].includes(run.status)),
     (before.length > 0 || asked) && h("ol", { class: "talk", "data-part": asked ? "answer" : null }, before.map((part) => bubble(part)), asked && !isSaid && bubble({ role: "assistant", text: asked }),
       run.waiting.refused && asked && h("li", { class: "notice bad", role: "alert" }, run.waiting.refused)),
@@ -202,12 +215,19 @@ const FURTHER = {
   edit: ["edit", "What should change in the report", "Change it"],
 };
 
-export function strip({ run, story, passing, signs }, seconds, costs) {
-  const done = story.branches.filter(isOver).length;
-  const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Evaluating what was found" : "Researching", plan: story.isPlanning ? "Planning" : "Getting ready" };
+// What the run waits for before there is a plan: the reading of the question, then the planner.
+function planning({ run, story, waits, worked }, seconds) {
+  if (story.isPlanning) return "Planning";
+  if (run.status === "starting") return "Getting ready";
+  return `${run.spent.calls ? "Waiting for the plan" : "Reading the question"}`;
+}
+
+export function strip(exchange, seconds, costs) {
+  const { run, story, passing, signs } = exchange, done = story.branches.filter(isOver).length, [late] = moreResearch(exchange).filter((branch) => !isOver(branch));
+  const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Evaluating what was found" : "Researching", plan: planning(exchange, seconds) };
   const finishing = run.is_finishing && !story.isWriting && "Finishing with what was found";
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
-  return [dot("running"), h("span", { class: "doing" }, silence(signs) || finishing || passing || story.activity || stage[stageOf({ run, story })] || "Running"),
+  return [dot("running"), h("span", { class: "doing" }, silence(signs) || finishing || passing || (late && `Researching what the draft leaves open: ${late.title}`) || story.activity || stage[stageOf({ run, story })] || "Running"),
     h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock", title: "Time of work; pauses do not count" }, duration(seconds)), run.status === "running" && finishButton({ run, story }), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
@@ -215,10 +235,10 @@ export function strip({ run, story, passing, signs }, seconds, costs) {
 export const changeable = (run, offer) => (offer?.may_edit ? run.versions.findLast(({ kind }) => kind !== "answer") : undefined);
 
 // What the words in the box do: they ask on, or change the report, which is named.
-function wayChoice(way, { title, number }) {
+function wayChoice({ way, index }, { title, number }) {
   const choice = (value, words) => h("label", {}, h("input", { type: "radio", name: "way", value, checked: value === way }), h("span", {}, words));
   const effect = way === "edit" ? ["Makes a new version of ", h("strong", { dir: "auto" }, shortened(title, LONG_TITLE)), ` (version ${number}); your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
-  return h("fieldset", { class: "ways", "data-key": "ways" }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect));
+  return h("fieldset", { class: "ways", "data-key": `ways-${index}` }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect));
 }
 
 export function dockView(exchange, offer) {
@@ -234,7 +254,7 @@ export function dockView(exchange, offer) {
     run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Continue without answering"), button("end", "Close this question")),
     // Kept in place so that unsent text survives.
     h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || ["starting", "failed"].includes(run.status) },
-      action in FURTHER && report && wayChoice(way, report), fileInput(),
+      action in FURTHER && report && wayChoice(exchange, report), fileInput(),
       h("textarea", { id: "words", name: "words", rows: "1", "aria-label": words, placeholder: words, "data-sends": true }),
       h("button", { class: verb !== "Continue" && "main-action" }, verb), fileList(),
       !(action in FURTHER) && h("p", { class: "quiet later" }, "Files go with your next question: this one is answered from the documents with which it began.")),

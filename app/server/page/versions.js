@@ -9,6 +9,13 @@ const HEADING = /^#{1,6}\s+/;
 const versionOf = (run) => run.versions.find((each) => each.question_id === run.question_id);
 export const isEdit = (run) => versionOf(run)?.kind === "edit";
 
+// What a further message of the conversation was; empty until it is known.
+export function kindWords(run) {
+  const version = versionOf(run);
+  if (run.is_edit) return `Change of the report${version ? `: version ${version.number}` : ""}`;
+  return run.is_edit === false && !version?.restores && "Follow-up";
+}
+
 // The words above a version that was put back, which nobody has asked for in words; empty for all others.
 export function revertWords(run) {
   const version = versionOf(run);
