@@ -42,7 +42,7 @@ const sectionOf = (exchange) => byId("column").querySelector(`[data-key="exchang
 
 const exchangeOf = (at, run) => ({
   index: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
-  cited: new Map(), way: "follow-up", worked: 0, signs: noSigns(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
+  cited: new Map(), way: "follow-up", worked: 0, answered: 0, signs: noSigns(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
 });
 
 export function draw() {
@@ -253,7 +253,7 @@ function take({ question_id: question, held, packets }) {
 function stand(run) {
   const { exchanges, on } = page.thread, { question_id: id } = latest().run;
   if ((id && run.question_id !== id) || slicesOf(run.messages).length > exchanges.length) openExchange("");
-  const exchange = latest(), { status } = exchange.run, shown = workedNow(exchange), { messages, failure, is_unfinished } = run;
+  const exchange = latest(), { status, spent } = exchange.run, shown = workedNow(exchange), { messages, failure, is_unfinished } = run;
   // A question with nothing left to do is not at work: its follow-up is, which has stored nothing yet.
   const hasEnded = run.question_id && !is_unfinished && run.status === "running";
   // Until a follow-up begins, the server still reports how the question before it ended.
@@ -262,6 +262,7 @@ function stand(run) {
   // A message interrupts the run briefly.
   if (exchange.run.status === "stopped" && Date.now() - exchange.steered < STEERING) exchange.run = { ...exchange.run, status: "running" };
   exchange.wasAtWork ||= exchange.run.status === "running";
+  if (exchange.run.spent.calls !== spent.calls) exchange.answered = shown;
   Object.assign(exchange, { worked: Math.max(shown, run.question_id === exchange.run.question_id ? run.worked : 0), since: Date.now() });
   if (exchange.run.status !== status) {
     if (["running", "starting"].includes(status)) notify(run.thread, exchange.run.status, exchange.question);

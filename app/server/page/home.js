@@ -82,7 +82,7 @@ const checkLink = () => h("p", { class: "quiet" }, "Or ", h("a", { href: "#/chec
 // Shows a skeleton until the offer has arrived.
 function askForm(offer, failure, depth) {
   const examples = offer?.examples.length ? offer.examples : ANYTHING;
-  return h("form", { class: "ask", "data-do": "ask", "data-key": "ask" }, h("h1", {}, "What do you want to know?"), offer && promise(offer, depth ?? usual(offer)), h("div", { class: "box", "data-key": "box" },
+  return h("form", { class: "ask", "data-do": "ask", "data-key": "ask" }, h("h1", {}, "What do you want to know?"), offer ? promise(offer, depth ?? usual(offer)) : h("div", { class: "uses" }), h("div", { class: "box", "data-key": "box" },
       h("label", { class: "unseen", for: "question" }, "Question"),
       h("textarea", { id: "question", name: "question", rows: "3", "data-sends": true, "aria-describedby": "keys",
         placeholder: "Ask a question, or describe everything that the report should cover" }),

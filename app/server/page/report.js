@@ -6,6 +6,8 @@ import { linkSentences } from "./sentences.js";
 import { nameOf } from "./story.js";
 
 const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
+// What a dashed number means, with and without a passage.
+const DASHED = { unchecked: "The number is dashed: this passage neither proves nor refutes the sentence.", none: "The number is dashed: the sentence was not compared with this source." };
 const UNPROVED = { unsupported: "No source cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
 const FOLDED = ["notes", "evidence", "not-read", "audit"];
 
@@ -70,7 +72,7 @@ function howChecked(page, { trust }) {
   const judge = page.querySelector(".legend .small")?.textContent;
   return [h("p", {}, `Statements were compared with passages of the sources they cite. ${trust.without_source ? `${trust.without_source} more need no source. ` : ""}${judge ? `${judge}.` : ""}`),
     h("ul", { class: "key" }, h("li", {}, h("span", { class: "cite supported" }, "1"), " The passage supports the statement."),
-      h("li", {}, h("span", { class: "cite" }, "1"), " The source is cited, but the sentence was not compared with it."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this."))];
+      h("li", {}, h("span", { class: "cite" }, "1"), " A dashed number: the sentence was not compared with the source, or the passage does not decide it."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this."))];
 }
 
 export function renderReport(html, run) {
@@ -83,9 +85,10 @@ export function renderReport(html, run) {
     quote.removeAttribute("autofocus");
     quote.querySelector(".foot").prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
     quote.querySelector(".badge ~ .small")?.remove();
+    if (quote.querySelector(".badge.unchecked")) quote.querySelector(".foot").before(h("p", { class: "small" }, DASHED.unchecked));
     quote.querySelector(".badge")?.after(h("span", { class: "quiet" }, ` · ${aboutSource(run.sources.find((source) => String(source.number) === number))}`));
   }
-  for (const cite of report.querySelectorAll("a.cite:not(.calc)")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel }));
+  for (const cite of report.querySelectorAll("a.cite:not(.calc)")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": `${cite.ariaLabel}. ${DASHED.none}` }));
   for (const claim of report.querySelectorAll(".claim:not(.supported)")) claim.title = UNPROVED[claim.className.split(" ")[1]];
   // Browsers do not open files from a page: the server sends the file from a card, elsewhere the text that was read is shown.
   for (const link of report.querySelectorAll('a[href^="file:"]')) {
@@ -153,6 +156,7 @@ export function hintOf(chip, about) {
   const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map((passage) => decisive(passage, chip).join("\n"));
   return [h("p", { class: "title" }, quote ? oneLine(quote.querySelector(".title")) : chip.getAttribute("aria-label")),
     h("p", { class: "quiet" }, badge ? badge.cloneNode(true) : "Not checked against the source", about && ` · ${about}`),
+    !badge?.matches(".supported, .unsupported") && h("p", { class: "quiet" }, badge ? DASHED.unchecked : DASHED.none),
     ...passages.map((passage) => h("blockquote", {}, shortened(passage, 280)))];
 }
 

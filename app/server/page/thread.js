@@ -215,11 +215,13 @@ const FURTHER = {
   edit: ["edit", "What should change in the report", "Change it"],
 };
 
-// What the run waits for before there is a plan: the reading of the question, then the planner.
-function planning({ run, story, waits, worked }, seconds) {
+// Before there are tasks: which answer of a model the run waits for, and since when.
+function planning({ run, story, answered }, seconds) {
   if (story.isPlanning) return "Planning";
   if (run.status === "starting") return "Getting ready";
-  return `${run.spent.calls ? "Waiting for the plan" : "Reading the question"}`;
+  if (!run.spent.calls) return "Reading the question";
+  const awaited = run.plan || story.plan ? "Waiting for the model’s next step" : ["quick", "recalled"].includes(run.depth) ? "Looking it up" : "Waiting for the plan";
+  return `${awaited} · ${duration(Math.max(0, Math.floor(seconds - Math.max(answered, story.worked))))}`;
 }
 
 export function strip(exchange, seconds, costs) {
