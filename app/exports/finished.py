@@ -18,7 +18,7 @@ from ...core.evidence.citations.rendering import link_to, without_marks
 from ...core.evidence.citations.sanitizing import commonmark, sanitized
 from ...core.evidence.text.sentences import sentences_of
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
-from ...core.records.research import dollars
+from ...core.records.research import Calculation, dollars
 from ...core.records.sources import Dispute, Source
 from ...core.writing.versions import ThreadVersions
 from ..runs import StoredRun
@@ -244,6 +244,8 @@ class SourceQuote(NamedTuple):
     """Verdict on the sentence, considering all its sources."""
     passage: CitedPassage | None
     """The passage; None if the sentence cites none."""
+    calculations: tuple[Calculation, ...] = ()
+    """The calculations of the judge from which figures of the sentence follow."""
 
 
 def quotes_of(finished: Finished) -> list[SourceQuote]:
@@ -253,8 +255,17 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
     """
     report = finished.report
     cited = {source.key: source for source in finished.cited}
+    of_judge = dict[str, tuple[Calculation, ...]]()
+    for verdict in report.verdicts:
+        # Others are cited in the text.
+        own = tuple(each for each in verdict.calculations if not each.number)
+        if own:
+            of_judge[verdict.text] = own
     cells = dict[int, str]()
+    calculations = list[tuple[int, tuple[Calculation, ...]]]()
     for unit in report_units(report.text, report.keys):
+        if unit.text in of_judge:
+            calculations.append((unit.start, of_judge[unit.text]))
         if unit.kind == "cell":
             # Table cells are shown with their row and column names.
             names = unit.text.removesuffix(unit.raw_words)
@@ -263,6 +274,10 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
     for number, claim in enumerate(report.claims):
         words = cells.get(claim.start) or sentence_words(report.text[claim.start : claim.end])
         known = [passage for passage in claim.passages if passage.source in cited]
+        worked = list[Calculation]()
+        for start, lines in calculations:
+            if claim.start <= start < claim.end:
+                worked += lines
         for passage in known:
             source = cited[passage.source]
             quote = SourceQuote(
@@ -274,6 +289,7 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
                 read_at=source.read_at[:10],
                 verdict=claim.verdict,
                 passage=passage,
+                calculations=tuple(dict.fromkeys(worked)),
             )
             quotes.append(quote)
         if not known:

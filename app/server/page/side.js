@@ -4,11 +4,11 @@ import { button, count, day, h, shortened } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { fileButton } from "./original.js";
 import { aboutSource } from "./report.js";
+import { setSigns, signed } from "./signs.js";
 import { nameOf } from "./story.js";
 
 const SECTIONS = 4;
 const SHOWN_WHILE_READING = 40;
-const [OPEN, CLOSE] = ["\uE000", "\uE001"];
 
 function cardOf(source, times, isExcluded) {
   return h("li", { "data-key": String(source.number) }, h("button", { type: "button", class: "source-card", "data-do": "open-source", value: String(source.number), title: "Read it, or stop using it" },
@@ -33,30 +33,14 @@ export function sideView({ run, story, headings, cited, index: at }, exchanges) 
   ];
 }
 
-// Puts marker characters around a quote; they survive the rendering of Markdown and become `mark` elements. Punctuation is ignored, since table cells and
-// list items are rendered with other characters between them.
+// Marks a quote in a text. Punctuation is ignored, since table cells and list items are rendered with other characters between them.
 function withSigns(text, quote) {
   const pattern = (quote.match(/[\p{L}\p{N}]+/gu) ?? []).join("[^\\p{L}\\p{N}]+");
   const found = pattern ? new RegExp(pattern, "u").exec(text) : null;
   if (!found) return text;
   const lead = /^(?:\d+[.)]\s+)?/.exec(found[0])[0].length;
   const end = found.index + found[0].length;
-  return text.slice(0, found.index + lead) + OPEN + text.slice(found.index + lead, end) + CLOSE + text.slice(end);
-}
-
-function markSigns(element) {
-  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), texts = [];
-  while (walker.nextNode()) texts.push(walker.currentNode);
-  let isInside = false;
-  for (const text of texts) {
-    const pieces = text.data.split(/([\uE000\uE001])/);
-    if (pieces.length === 1 && !isInside) continue;
-    text.replaceWith(...pieces.map((piece) => {
-      if (piece === OPEN || piece === CLOSE) isInside = piece === OPEN;
-      return piece === OPEN || piece === CLOSE ? "" : isInside && piece.trim() ? h("mark", {}, piece) : piece;
-    }));
-  }
-  return element;
+  return text.slice(0, found.index + lead) + signed("mark", text.slice(found.index + lead, end)) + text.slice(end);
 }
 
 export function sourceView(source, quotes, mayReplace, page) {
@@ -70,7 +54,7 @@ export function sourceView(source, quotes, mayReplace, page) {
     source.number_in_thread > 0 && h("p", { class: "source-use" }, source.is_excluded
       ? ["You have excluded this source: answers from now on do without it.", button("include-source", "Use it again", { value }), replace("Find others in its place")]
       : [button("exclude-source", "Don’t use this source", { value }), replace("Replace it"), h("span", { class: "quiet" }, "A report that cites it gets a version without it.")]),
-    source.texts.map((text) => markSigns(h("div", { class: "source-text prose", tabindex: "0", dir: "auto", role: "region", "aria-label": "Text of the source" },
+    source.texts.map((text) => setSigns(h("div", { class: "source-text prose", tabindex: "0", dir: "auto", role: "region", "aria-label": "Text of the source" },
       markdown(quotes.reduce(withSigns, text))))),
   ].flat().filter(Boolean);
 }

@@ -1,10 +1,15 @@
 // The versions of a report: listed above the latest one, compared word by word, put back.
 
 import { button, count, day, h, hour } from "./dom.js";
+import { markdown } from "./markdown.js";
+import { setSigns, signed } from "./signs.js";
 
 const KINDS = { research: "First report", question: "Further question", edit: "Edited" };
-const TAGS = { same: "span", removed: "del", added: "ins" };
+const TAGS = { removed: "del", added: "ins" };
 const HEADING = /^#{1,6}\s+/;
+// What Markdown puts between words: the beginning of a line, and the borders of cells. A mark around it would hide it.
+const LAYOUT = /((?:^|\n)[ \t]*(?:[-*+•][ \t]+|\d+[.)][ \t]+|>[ \t]?|#{1,6}[ \t]+)?|[ \t]*\|[ \t]*)/;
+const DEFINITION = /^\[[^\]]+\]:\s/, CELLS = /^\s*\|(.*)\|\s*$/;
 
 const versionOf = (run) => run.versions.find((each) => each.question_id === run.question_id);
 export const isEdit = (run) => versionOf(run)?.kind === "edit";
@@ -35,6 +40,19 @@ export function versionList({ versions }) {
       h("div", { class: "difference", "data-keep": true, "data-key": "difference" })))));
 }
 
+const marked = ({ change, text }) => (change === "same" ? text : text.split(LAYOUT).map((piece, at) => (at % 2 || !piece.trim() ? piece : signed(TAGS[change], piece))).join(""));
+
+// A block as it is read: marks around what changed, without the signs of Markdown. A row of a table stands without its head, so its cells stand in a line.
+function blockView(pieces) {
+  const text = pieces.map(marked).join(""), cells = CELLS.exec(text);
+  const shown = cells ? [h("p", { class: "cells" }, cells[1].split("|").map((cell) => h("span", {}, markdown(cell).flatMap((part) => [...part.childNodes]))))] : markdown(text);
+  const element = setSigns(h("div", {}, shown));
+  for (const words of element.querySelectorAll("*")) for (const node of words.childNodes) if (node.nodeType === Node.TEXT_NODE) node.data = node.data.replaceAll("**", "");
+  return element;
+}
+
+const isDefinition = (block) => DEFINITION.test(block[0].text);
+
 // The changed blocks, each below its heading; unchanged ones are counted.
 export function differenceView(blocks) {
   const shown = [];
@@ -43,9 +61,8 @@ export function differenceView(blocks) {
     if (skipped > 0) shown.push(h("p", { class: "quiet" }, `${count(skipped, "part")} unchanged`));
     skipped = 0;
   };
-  for (const block of blocks) {
-    const isHeading = HEADING.test(block[0].text);
-    const view = h(isHeading ? "h3" : "p", {}, block.map(({ change, text }, at) => h(TAGS[change], {}, at === 0 ? text.replace(HEADING, "") : text)));
+  for (const block of blocks.filter((each) => !isDefinition(each))) {
+    const isHeading = HEADING.test(block[0].text), view = blockView(block);
     if (block.every(({ change }) => change === "same")) {
       skipped += heading || !isHeading ? 1 : 0;
       heading = isHeading ? view : heading;
