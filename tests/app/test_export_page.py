@@ -39,6 +39,7 @@ from deep_research.app.output import run_json
 from deep_research.core.evidence.citations.labels import all_labels, labels
 from deep_research.core.evidence.citations.rendering import with_marks
 from deep_research.core.records.report import Report
+from deep_research.core.records.research import Calculation, CalculationInput
 from deep_research.core.records.sources import Source, text_hash
 
 TABLE = """## Debt
@@ -141,6 +142,23 @@ def test_citations_sentences_and_table_say_the_verdict() -> None:
         button.drop_tree()
     plain = re.sub(r"\[[\d, ]+\]|[*#|-]+:?", " ", TEXT)
     assert words(page.find(".//article")).split() == plain.split()
+
+
+def test_the_card_of_a_citation_shows_what_the_judge_has_calculated() -> None:
+    inputs = (
+        CalculationInput(value=1844, origin="source", source=SOURCES[0].key, words=QUOTE),
+        CalculationInput(value=2, origin="request"),
+    )
+    statement = "The Skerry Light was lit in 1844."
+    worked = Calculation(
+        name=statement, formula="1844 - 2", inputs=inputs, value=1842, result="1842"
+    )
+    first, *others = REPORT.verdicts
+    verdicts = (first.model_copy(update={"calculations": (worked,)}), *others)
+    page = tree(finished(report=REPORT.model_copy(update={"verdicts": verdicts})))
+    cards = {aside.get("id"): words(aside) for aside in page.xpath("//aside[@popover]")}
+    assert f"Calculations 1844 - 2 = 1842 1844 1 {QUOTE} 2 (your request)" in cards["quote-0"]
+    assert [name for name, card in cards.items() if "1842" in card] == ["quote-0"]
 
 
 def test_without_a_check_citations_lead_to_the_list_of_sources() -> None:

@@ -54,6 +54,14 @@ def reader(desk: WireDesk, chromium: Any) -> Iterator[Reader]:
         yield Reader(chromium, server)
 
 
+AT_REST = """(least) => {
+  const place = `${scrollY} ${document.documentElement.scrollHeight}`;
+  window.restingFrames = place === window.lastPlace && scrollY >= least ? window.restingFrames + 1 : 0;
+  window.lastPlace = place;
+  return window.restingFrames > 5;
+}"""
+"""Waits until the page is scrolled: what comes into view is laid out a frame later, and moves the
+rest."""
 HOLD = """() => {
   const paragraphs = [...document.querySelectorAll("#draft p")];
   window.held = paragraphs.find((paragraph) => paragraph.getBoundingClientRect().top > 70);
@@ -84,7 +92,7 @@ def test_the_checked_report_leaves_the_paragraph_in_view_where_it_was(
         page.locator("#draft", has_text=LAST).wait_for()
         page.mouse.move(width / 2, 400)
         page.mouse.wheel(0, pixels)
-        page.wait_for_function(f"() => scrollY >= {min(pixels, 1500)}")
+        page.wait_for_function(AT_REST, arg=min(pixels, 1500))
         page.evaluate(HOLD)
         CHECKED.set()
         page.locator(".report button.cite").first.wait_for()

@@ -20,6 +20,7 @@ from kit.page import (
     act_on,
     ask,
     barriers_at,
+    choose_edit,
     reply,
     show_options,
     tabled,
@@ -199,6 +200,42 @@ def test_steps_of_a_plan_are_moved_by_buttons_and_keys(reader: Reader) -> None:
         assert steps == ["The harbour", "Its keeper"]
 
 
+def test_changes_of_a_plan_are_kept_over_a_reload_until_they_are_sent(
+    reader: Reader, expect: Any
+) -> None:
+    with reader.page() as page:
+        show_options(page)
+        page.get_by_label("Show me the plan first").check()
+        ask(page)
+        lines = page.locator(".lines textarea")
+        lines.first.wait_for()
+        page.get_by_label("Step 1", exact=True).fill("The light, and who lit it")
+        page.get_by_label("Step 3", exact=True).focus()
+        page.keyboard.press("Alt+ArrowUp")
+        page.get_by_role("button", name="Add a step").click()
+        page.keyboard.type("The tides")
+        comment = page.get_by_label("What should change")
+        comment.fill("Name the ferry")
+        changed = ["The light, and who lit it", "The harbour", "Its keeper", "The tides"]
+        page.reload()
+        lines.first.wait_for()
+        assert lines_of(page) == changed
+        expect(comment).to_have_value("Name the ferry")
+        # A new plan has none of the changes of the one before it.
+        page.get_by_role("button", name="Rewrite the plan").click()
+        expect(comment).to_have_value("")
+        expect(lines).to_have_count(3)
+        page.get_by_role("button", name="Remove step 3").click()
+        page.reload()
+        lines.first.wait_for()
+        assert lines_of(page) == ["The light", "Its keeper"]
+        page.get_by_role("button", name="Start research").click()
+        page.locator(".report article").wait_for()
+        page.locator("summary", has_text="Plan, 2 steps, edited by you").wait_for()
+        drafts = "Object.keys(localStorage).filter((key) => key.includes('draft'))"
+        assert page.evaluate(drafts) == []
+
+
 TIED = """async () => {
   const {moveLine, planOf, review} = await import("/page/plan.js");
   const plan = ["# Plan", "", "1. The light", "2. Its keeper", "3. Both (builds on 2)"].join("\\n");
@@ -281,6 +318,44 @@ def test_unsent_words_are_kept_over_a_reload_each_in_its_view(reader: Reader, ex
         page.reload()
         page.locator(".report article").nth(1).wait_for()
         expect(words).to_have_value("")
+
+
+def test_a_question_and_a_change_of_the_report_are_told_apart(
+    reader: Reader, expect: Any, barriers_of: Barriers
+) -> None:
+    with reader.page() as page:
+        ask(page)
+        page.locator(".report article").wait_for()
+        ways = page.locator(".composer .ways")
+        assert "a new answer below" in ways.inner_text()
+        page.locator("#words").fill("And the ha")
+        choose_edit(page)
+        words = ways.locator("p", has_text="Makes a new version of")
+        assert QUESTION in words.inner_text() and "(version 1)" in words.inner_text()
+        expect(page.get_by_label("What to change")).to_have_value("And the ha")
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        page.get_by_role("radio", name="Ask a follow-up").check()
+        reply(page, FURTHER, "Ask")
+        page.locator(".report article").nth(1).wait_for()
+        assert page.locator(".exchange .kind").all_inner_texts() == ["Follow-up"]
+
+
+FIRST = """
+addEventListener("DOMContentLoaded", () => {
+  window.tops = new Set();
+  new MutationObserver(() => {
+    const box = document.querySelector(".ask .box");
+    if (box) window.tops.add(Math.round(box.getBoundingClientRect().top));
+  }).observe(document.body, {childList: true, subtree: true});
+});
+"""
+"""Records where the box for the question is after each change of the page."""
+
+
+@pytest.mark.parametrize("width", [1500, 390])
+def test_the_box_for_the_question_stays_where_it_is(reader: Reader, width: int) -> None:
+    with reader.page(width, script=FIRST) as page:
+        assert len(page.evaluate("[...window.tops]")) == 1
 
 
 def test_the_focus_returns_to_where_it_was_before_a_dialog(reader: Reader, expect: Any) -> None:

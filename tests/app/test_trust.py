@@ -137,6 +137,11 @@ def test_each_part_of_the_line_opens_its_list(
         return part.locator(f".trust .{kind} .trust-list")
 
     corrections = listed("corrected", "corrected")
+    line = page.locator(".trust summary")
+    lefts = [summary.bounding_box()["x"] for summary in line.all()]
+    page.locator(".trust .corrected > summary").click()
+    assert [summary.bounding_box()["x"] for summary in line.all()] == lefts
+    page.locator(".trust .corrected > summary").click()
     assert corrections.locator("del").inner_text() == "It stands 83 metres tall."
     assert corrections.locator("ins").inner_text() == "It stands 38 metres tall."
     corrections.get_by_role("button").click()

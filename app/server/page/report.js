@@ -88,7 +88,7 @@ export function renderReport(html, run) {
     if (quote.querySelector(".badge.unchecked")) quote.querySelector(".foot").before(h("p", { class: "small" }, DASHED.unchecked));
     quote.querySelector(".badge")?.after(h("span", { class: "quiet" }, ` · ${aboutSource(run.sources.find((source) => String(source.number) === number))}`));
   }
-  for (const cite of report.querySelectorAll("a.cite:not(.calc)")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel, "aria-description": DASHED.none }));
+  for (const cite of report.querySelectorAll("a.cite:not(.calc)")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel, "aria-description": cite.closest("article") && DASHED.none }));
   for (const claim of report.querySelectorAll(".claim:not(.supported)")) claim.title = UNPROVED[claim.className.split(" ")[1]];
   // Browsers do not open files from a page: the server sends the file from a card, elsewhere the text that was read is shown.
   for (const link of report.querySelectorAll('a[href^="file:"]')) {
@@ -157,7 +157,7 @@ export function hintOf(chip, about) {
   return [h("p", { class: "title" }, quote ? oneLine(quote.querySelector(".title")) : chip.getAttribute("aria-label")),
     h("p", { class: "quiet" }, badge ? badge.cloneNode(true) : "Not checked against the source", about && ` · ${about}`),
     ...(badge?.matches(".supported, .unsupported") ? [] : [h("p", { class: "quiet" }, badge ? DASHED.unchecked : DASHED.none)]),
-    ...[...(quote?.querySelectorAll(".worked > code") ?? [])].map((line) => h("p", {}, line.cloneNode(true))),
+    ...[...(quote?.querySelectorAll(":scope > ul code") ?? [])].map((line) => h("p", {}, line.cloneNode(true))),
     ...passages.map((passage) => h("blockquote", {}, shortened(passage, 280)))];
 }
 

@@ -10,7 +10,7 @@ import { review } from "./plan.js";
 import { trustLine } from "./trust.js";
 import { isEdit, kindWords, revertWords, versionList } from "./versions.js";
 
-const LONG_QUESTION = 130, LONG_LINE = 300, LONG_TITLE = 70;
+const LONG_QUESTION = 130, LONG_LINE = 300, LONG_TITLE = 50;
 
 // The part (plan, answer, research, report, end) that a question has reached; it is open and kept in view.
 function stageOf({ run, story }) {
@@ -212,7 +212,7 @@ const WAYS = {
 
 const FURTHER = {
   "follow-up": ["follow-up", "Ask a follow-up", "Ask"],
-  edit: ["edit", "What should change in the report", "Change it"],
+  edit: ["edit", "What to change", "Change it"],
 };
 
 // Before there are tasks: which answer of a model the run waits for, and since when.
@@ -229,7 +229,7 @@ export function strip(exchange, seconds, costs) {
   const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Evaluating what was found" : "Researching", plan: planning(exchange, seconds) };
   const finishing = run.is_finishing && !story.isWriting && "Finishing with what was found";
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
-  return [dot("running"), h("span", { class: "doing" }, silence(signs) || finishing || passing || (late && `Researching what the draft leaves open: ${late.title}`) || story.activity || stage[stageOf({ run, story })] || "Running"),
+  return [dot("running"), h("span", { class: "doing" }, silence(signs) || finishing || passing || (late && `More research: ${late.title}`) || story.activity || stage[stageOf({ run, story })] || "Running"),
     h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock", title: "Time of work; pauses do not count" }, duration(seconds)), run.status === "running" && finishButton({ run, story }), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
@@ -245,7 +245,7 @@ function wayChoice({ way, index }, { title, number }) {
 
 export function dockView(exchange, offer) {
   const { run } = exchange, report = changeable(run, offer), way = report ? exchange.way : "follow-up";
-  const [action, words, verb] = exchange.story.isWriting && run.status === "running" ? ["steer", "Add an instruction for the report", "Send"] : WAYS[run.status] ?? FURTHER[way];
+  const [action, words, verb] = exchange.story.isWriting && run.status === "running" ? ["steer", "Instruction for the report", "Send"] : WAYS[run.status] ?? FURTHER[way];
   const isPlan = run.status === "waiting" && "plan" in run.waiting;
   const isAtWork = ["running", "starting"].includes(run.status);
   return [

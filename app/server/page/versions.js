@@ -8,7 +8,7 @@ const KINDS = { research: "First report", question: "Further question", edit: "E
 const TAGS = { removed: "del", added: "ins" };
 const HEADING = /^#{1,6}\s+/;
 // What Markdown puts between words: the beginning of a line, and the borders of cells. A mark around it would hide it.
-const LAYOUT = /((?:^|\n)[ \t]*(?:[-*+•][ \t]+|\d+[.)][ \t]+|>[ \t]?|#{1,6}[ \t]+)?|[ \t]*\|[ \t]*)/;
+const LAYOUT = /([ \t]*\|[ \t]*|(?:^|\n)[ \t]*(?:[-*+•][ \t]+|\d+[.)][ \t]+|>[ \t]?|#{1,6}[ \t]+)|\n)/;
 const DEFINITION = /^\[[^\]]+\]:\s/, CELLS = /^\s*\|(.*)\|\s*$/;
 
 const versionOf = (run) => run.versions.find((each) => each.question_id === run.question_id);

@@ -1,0 +1,152 @@
+"""What the page shows of a run at work, and what a reader can do meanwhile. In a real browser, as in
+`test_page.py`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit.commands import Point, WireDesk, wire_desk
+from kit.engines import Answer, found
+from kit.openai_server import Received, Reply, say, use
+from kit.page import FURTHER, HELD, Barriers, Reader, ask, barriers_at, reply
+from kit.server import Server
+from kit.wire import END, FACTS, hand_out, noted, task_of
+
+OPEN = "What does the draft leave open?"
+BROKEN = "Which researcher writes nothing?"
+BROKEN_TASK = "light, by a model that writes nothing"
+AGAIN = f"Research this task again, because its researcher failed: {BROKEN_TASK}"
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+def plan(request: Received) -> Reply:
+    checklist = "\n\n## Checklist\n\n- The light\n- The harbour" if OPEN in request.prompt else ""
+    return say(f"1. The light\n2. Its keeper{checklist}")
+
+
+def orchestrate(request: Received) -> Reply:
+    if FURTHER in request.prompt:
+        return END if FACTS["harbour"] in request.prompt else hand_out("harbour")
+    if BROKEN not in request.prompt:
+        return END if FACTS["light"] in request.prompt else hand_out("light", "keeper")
+    if AGAIN in request.prompt:
+        # The failed researcher has left an excerpt.
+        return END if f"Found: {FACTS['light']}" in request.prompt else hand_out("light")
+    return END if FACTS["keeper"] in request.prompt else hand_out(BROKEN_TASK, "keeper")
+
+
+def find(request: Received) -> Reply:
+    return say("") if task_of(request) == BROKEN_TASK else noted(request)
+
+
+def grade(request: Received) -> Reply:
+    """Send a researcher out on what the draft lacks, then add what it has found."""
+    if "grade_report" not in request.tools:
+        return use(("save_word", {"word": "amber"}))
+    answered: list[Any] = [{"number": number, "verdict": "answered"} for number in (1, 2)]
+    if FACTS["harbour"] not in request.prompt:
+        open_item = {"number": 2, "verdict": "not answered", "missing": "the harbour"}
+        return use(("grade_report", {"grades": [answered[0], {**open_item, "task": "harbour"}]}))
+    added = {"kind": "insert_after", "block": 1, "text": f"{FACTS['harbour']} [3]"}
+    return use(("grade_report", {"edits": [added], "grades": answered}))
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
+    script = {"planner": plan, "orchestrator": orchestrate, "finding": find, "trial": grade}
+    with wire_desk(tmp_path_factory.mktemp("wire"), **script) as desk:
+        light = found(desk.lab.web.url("/light"), "Light", FACTS["light"])
+        desk.lab.engine.on(BROKEN_TASK, Answer([light]))
+        yield desk
+
+
+@pytest.fixture(scope="module")
+def reader(desk: WireDesk, chromium: Any) -> Iterator[Reader]:
+    settings: dict[str, Any] = {
+        "DEEP_RESEARCH_DOCS": "",
+        "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true",
+    }
+    with Server(desk.desk.folder, **settings) as server:
+        yield Reader(chromium, server)
+
+
+def test_before_the_plan_the_page_says_which_answer_is_awaited(
+    reader: Reader, desk: WireDesk
+) -> None:
+    with reader.page() as page:
+        strip = page.locator("#strip .doing")
+        desk.holds.points |= {Point("clarifier"), Point("planner")}
+        ask(page)
+        strip.filter(has_text="Reading the question").wait_for()
+        desk.holds.release()
+        strip.filter(has_text=re.compile(r"^Waiting for the plan · \d+ s$")).wait_for()
+        desk.holds.release()
+        page.locator(".report article").wait_for()
+
+
+def test_what_the_draft_leaves_open_is_researched_in_view(
+    reader: Reader, desk: WireDesk, barriers_of: Barriers
+) -> None:
+    with reader.page() as page:
+        desk.holds.points.add(Point("researcher", "harbour"))
+        ask(page, OPEN)
+        card = page.locator(".report-part .more .task")
+        card.wait_for()
+        assert card.locator("h3").inner_text() == "harbour"
+        assert card.locator(".now").inner_text() == "Starting"
+        assert page.locator("#draft", has_text=FACTS["light"]).is_visible()
+        assert page.locator("#strip .doing").inner_text() == "More research: harbour"
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        page.reload()
+        card.wait_for()
+        desk.holds.release()
+        page.locator(".report article", has_text=FACTS["harbour"]).wait_for()
+        assert card.count() == 0
+        page.locator("summary", has_text="Researched 3 topics").click()
+        assert page.locator("[data-part=research] .task", has_text="harbour").count() == 1
+
+
+def test_a_failed_researcher_is_sent_again_while_others_work(
+    reader: Reader, desk: WireDesk, barriers_of: Barriers
+) -> None:
+    with reader.page() as page:
+        desk.holds.points.add(HELD)
+        ask(page, BROKEN)
+        failed = page.locator(".task.failed")
+        failed.get_by_role("button", name="Try again").click()
+        failed.get_by_text("You have asked for another try.").wait_for()
+        message = page.locator(".talk .user", has_text=AGAIN)
+        message.get_by_text("Sent. ").wait_for()
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        desk.holds.release()
+        page.locator(".report article", has_text=FACTS["light"]).wait_for()
+        assert "the lead" in message.inner_text()
+
+
+def test_a_file_that_is_attached_during_research_goes_with_the_next_question(
+    reader: Reader, desk: WireDesk, barriers_of: Barriers, tmp_path: Path
+) -> None:
+    (tmp_path / "log.txt").write_text("The ferry sails at noon.", "utf-8")
+    with reader.page() as page:
+        desk.holds.points.add(HELD)
+        ask(page)
+        page.locator(".task.done").first.wait_for()
+        later = page.locator(".composer .later")
+        assert later.is_hidden()
+        page.locator(".composer [data-files]").set_input_files(tmp_path / "log.txt")
+        later.get_by_text("Files go with your next question").wait_for()
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        reply(page, "Mind the years", "Send")
+        page.locator(".talk .user", has_text="Mind the years").wait_for()
+        assert page.locator("#files li").count() == 1
+        desk.holds.release()
+        page.locator(".report article").wait_for()
+        assert later.count() == 0
+        reply(page, FURTHER, "Ask")
+        page.locator(".exchange").nth(1).locator(".files", has_text="log.txt").wait_for()
+        page.locator(".report article").nth(1).wait_for()
+        assert page.locator("#files li").count() == 0
