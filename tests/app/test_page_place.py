@@ -101,6 +101,42 @@ def test_the_checked_report_leaves_the_paragraph_in_view_where_it_was(
         assert page.evaluate(KEPT) == {"moved": 0, "kept": blocks, "blank": 0}
 
 
+IN_PIECES = """async () => {
+  const {becomeReport, chunksOf} = await import("/page/place.js");
+  const [column, dock] = ["#column", "#dock"].map((name) => document.querySelector(name));
+  const lines = () => Array.from({length: 300}, (_, at) => {
+    const line = document.createElement("p");
+    line.textContent = `Line ${at} of the log.`;
+    return line;
+  });
+  const text = document.createElement("article");
+  text.className = "report";
+  text.append(...chunksOf(lines()));
+  column.replaceChildren(text);
+  dock.hidden = false;
+  text.children[10].scrollIntoView();
+  // What comes into view is laid out a frame later.
+  for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+  const finished = lines();
+  for (const line of finished) line.dataset.checked = "";
+  const changed = [];
+  const note = () => changed.push([...text.querySelectorAll("p")].flatMap((line, at) => "checked" in line.dataset ? [at] : []));
+  await becomeReport(text, finished, 56, async () => note());
+  note();
+  dock.hidden = true;
+  return changed.map((each) => [each.length, each.includes(205), each.includes(0)]);
+}"""
+"""Replaces a draft of 300 blocks, of which those from block 200 on are in view; after each piece:
+how many blocks are changed, and whether one in view and the first are."""
+
+
+def test_a_long_report_replaces_its_draft_in_pieces_first_what_is_in_view(reader: Reader) -> None:
+    with reader.page(height=850) as page:
+        changed = page.evaluate(IN_PIECES)
+        assert [count for count, *_ in changed] == [60, 120, 180, 240, 300]
+        assert changed[0][1:] == [True, False]
+
+
 GROW = """async () => {
   const {draw, latest} = await import("/page/column.js");
   const rest = document.querySelector("#draft");

@@ -5,10 +5,10 @@ import { byId, duration, h, outcomeOf, say, show } from "./dom.js";
 import { restoreDraft } from "./drafts.js";
 import { drawFiles } from "./files.js";
 import { lineOf, noSigns, notice, workedNow, workedSince } from "./living.js";
-import { blocksIn, Writing } from "./markdown.js";
+import { Writing } from "./markdown.js";
 import { mayOffer, notify } from "./notify.js";
 import { page } from "./page.js";
-import { inPlaceOf, keepPlace, shift } from "./place.js";
+import { becomeReport, chunksOf, forgetOwed, keepPlace, shift } from "./place.js";
 import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
 import { sideView } from "./side.js";
@@ -57,10 +57,10 @@ export function draw() {
     show(byId("dock"), dockView(exchange, page.offer));
     byId("dock").hidden = false;
     drawFiles();
+    drawStrip();
   });
   write();
   for (const each of exchanges) mountReport(each).catch(on.fail);
-  drawStrip();
   drawSide();
   offerUse();
   keepInView();
@@ -82,7 +82,8 @@ function write() {
 }
 
 export function drawStrip() {
-  byId("strip").hidden = !isAtWork();
+  // Until the report has taken the place of its draft, the page stays as high as it was.
+  byId("strip").hidden = !isAtWork() && !byId("draft");
   byId("offer").hidden = !isAtWork() || !mayOffer(workedNow(latest()));
   // Nobody knows what a run does whose server does not answer.
   if (!isAtWork() || isLost()) return;
@@ -112,6 +113,32 @@ function drawSide() {
   byId("side-button").textContent = count ? `Sources ${count}` : "Sources";
 }
 
+// Lets the page do what else there is to do.
+const pause = () => new Promise((goOn) => setTimeout(goOn));
+
+// Puts a report into its place. Its draft becomes the report, whose other parts are put around it; returns the report.
+async function place(holder, report) {
+  const draft = holder.querySelector("#draft"), article = report.querySelector("article"), body = article.querySelector(":scope > div"), blocks = [...body.children];
+  if (!draft) {
+    body.replaceWith(...chunksOf(blocks));
+    keepPlace(BAR, () => holder.replaceChildren(h("div", { class: "report" }, report)));
+    return report;
+  }
+  const shown = draft.parentElement;
+  keepPlace(BAR, () => {
+    body.remove();
+    draft.prepend(...article.childNodes);
+    for (const name of ["id", "class", "aria-label"]) draft.removeAttribute(name);
+    article.remove();
+    shown.append(...report.childNodes);
+    Object.assign(shown, { lang: report.lang, dir: report.dir });
+    shown.parentElement.className = "report";
+    drawStrip();
+  });
+  await becomeReport(draft, blocks, BAR, pause);
+  return shown;
+}
+
 // Shows the finished report; the blocks of its draft that did not change stay as they are.
 async function mountReport(exchange) {
   const { run } = exchange, section = sectionOf(exchange), holder = section?.querySelector(".text:not([data-mounted])");
@@ -121,15 +148,11 @@ async function mountReport(exchange) {
     delete holder.dataset.mounted;
     throw error;
   });
-  const { report, headings, cited } = renderReport(html, run);
+  const { report: rendered, headings, cited } = await renderReport(html, run, pause);
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
-  const draft = holder.querySelector("#draft"), body = report.querySelector("article > div");
-  keepPlace(BAR, () => {
-    if (draft) body.replaceChildren(...inPlaceOf(blocksIn(draft), [...body.children]));
-    holder.replaceChildren(h("div", { class: "report" }, report));
-    fillTrust(section, report);
-  });
+  const report = await place(holder, rendered);
+  fillTrust(section, report);
   view.scrolled = scrollY;
   if (exchange.wasAtWork && isEdit(run)) markChanges(report, exchange.story.changed);
   // Done only now, so that an arriving report does not take the focus.
@@ -172,6 +195,7 @@ export function keepInView(isWanted = false) {
   const stage = `${page.thread.exchanges.length} ${section.dataset.stage}`;
   if (view.isFollowing && (isWanted || stage !== view.stage || !isInView(part))) {
     const [begins, at] = [section, part].map((element) => element.getBoundingClientRect().top + scrollY);
+    forgetOwed();
     scrollTo({ top: (at - begins < innerHeight * 0.45 ? begins : at) - BAR - 8, behavior: "instant" });
   }
   Object.assign(view, { stage, scrolled: scrollY });
@@ -181,7 +205,10 @@ export function keepInView(isWanted = false) {
 // A reader who has scrolled the active part out of view is reading something else.
 function noticeScroll() {
   const [section, part] = partAtWork();
-  if (section && Math.abs(scrollY - view.scrolled) > 3) view.isFollowing = isInView(part);
+  if (section && Math.abs(scrollY - view.scrolled) > 3) {
+    forgetOwed();
+    view.isFollowing = isInView(part);
+  }
   view.scrolled = scrollY;
 }
 

@@ -1,7 +1,7 @@
 // Markdown of plans, sources and of a report that is still being written; the finished report is rendered by the server.
 
-import { h } from "./dom.js";
-import { inPlaceOf } from "./place.js";
+import { h, morph } from "./dom.js";
+import { arrange, blocksIn, CHUNK } from "./place.js";
 
 const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|!?\[[^\]]*\]\([^)\s]*\)|(?:\[(?:calc )?\d+\])+[.,;:!?)]*)/;
 const BREAK = /\n[ \t]*\n/g;
@@ -52,12 +52,11 @@ const linesOf = (part) => part.split("\n").filter((line) => line.trim());
 export const markdown = (text) => text.split(BREAK).flatMap((part) => block(linesOf(part)));
 
 // Renders a text that grows: only its last block is rendered again, and chunks of blocks keep layout cheap.
-const CHUNK = 20;
-export const blocksIn = (draft) => [...draft.children].flatMap((chunk) => [...chunk.children]);
+const chunkIn = (element) => element.appendChild(h("div", { class: "chunk" }));
 
 export class Writing {
   constructor(element) {
-    Object.assign(this, { element, start: 0, part: "", last: [], chunk: element.appendChild(h("div")) });
+    Object.assign(this, { element, start: 0, part: "", last: [], chunk: chunkIn(element) });
   }
 
   show(text) {
@@ -65,21 +64,15 @@ export class Writing {
     for (let found = BREAK.exec(text); found; found = BREAK.exec(text)) {
       this.replaceLast(text.slice(this.start, found.index));
       Object.assign(this, { start: BREAK.lastIndex, part: "", last: [] });
-      if (this.chunk.childElementCount >= CHUNK) this.chunk = this.element.appendChild(h("div"));
+      if (this.chunk.childElementCount >= CHUNK) this.chunk = chunkIn(this.element);
     }
     this.replaceLast(text.slice(this.start));
   }
 
   // Shows another text; the blocks that it shares with the one before stay.
   replace(text) {
-    const old = blocksIn(this.element), parts = text.split(BREAK).map((part) => block(linesOf(part)));
-    const blocks = inPlaceOf(old, parts.flat()), kept = new Set(blocks);
-    for (const element of old) if (!kept.has(element)) element.remove();
-    for (const [at, element] of blocks.entries()) {
-      if (element.isConnected) continue;
-      if (at) blocks[at - 1].after(element);
-      else this.element.firstChild.prepend(element);
-    }
+    const parts = text.split(BREAK).map((part) => block(linesOf(part))), { blocks, stale } = arrange(this.element, blocksIn(this.element), parts.flat());
+    for (const { element, fresh } of stale) morph(element, fresh);
     const part = text.split(BREAK).at(-1), count = parts.at(-1).length;
     Object.assign(this, { start: text.length - part.length, part, last: count ? blocks.slice(-count) : [], chunk: this.element.lastChild });
   }

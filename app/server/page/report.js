@@ -75,11 +75,13 @@ function howChecked(page, { trust }) {
       h("li", {}, h("span", { class: "cite" }, "1"), " A dashed number: the sentence was not compared with the source, or the passage does not decide it."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this."))];
 }
 
-export function renderReport(html, run) {
+// Pauses between its steps, since a long report has thousands of statements.
+export async function renderReport(html, run, pause) {
   // The style in its head is served as a file.
   const page = parsed(html.replace(/<head>[\s\S]*?<\/head>/, ""));
   const report = h("div", { lang: page.documentElement.lang, dir: page.documentElement.dir });
   report.append(...page.querySelectorAll("main > *, aside.quote"));
+  await pause();
   for (const quote of report.querySelectorAll("aside.quote:not(.calculation)")) {
     const number = quote.querySelector(".number").textContent;
     quote.removeAttribute("autofocus");
@@ -104,6 +106,7 @@ export function renderReport(html, run) {
   report.querySelector("#sources")?.parentElement.classList.add("printed");
   if (checked.children.length > 1) report.append(checked);
   const cited = Map.groupBy(report.querySelectorAll("article .cite"), (chip) => chip.textContent);
+  await pause();
   linkSentences(report);
   equipTables(report);
   rename(report, idOf(run));

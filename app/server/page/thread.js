@@ -175,7 +175,7 @@ function reportPart(exchange, formats) {
     isDone && run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE)),
     isDone && isLatest && versionList(run),
     h("div", { class: "text", "data-keep": true, "data-key": "text" }, isDone ? h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))
-      : h("article", { class: "report", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })), moreView(exchange));
+      : h("div", {}, h("div", {}, h("article", { class: "report", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })))), moreView(exchange));
 }
 
 function moreView(exchange) {
