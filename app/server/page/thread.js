@@ -191,7 +191,7 @@ export function exchangeView(exchange, offer) {
   const asked = run.status === "waiting" && !("plan" in run.waiting) ? run.waiting.question : "";
   const isSaid = before.some((part) => part.text === asked);
   return h("section", { class: "exchange", "data-key": `exchange-${exchange.index}`, "data-index": exchange.index, "data-stage": stage },
-    exchange.index > 0 && h("p", { class: "kind quiet" }, kindWords(run)),
+    exchange.index > 0 && kindWords(run) && h("p", { class: "kind quiet" }, kindWords(run)),
     h("h1", { class: "question", id: `question-${exchange.index}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached, ["running", "starting"].includes(run.status)),
     (before.length > 0 || asked) && h("ol", { class: "talk", "data-part": asked ? "answer" : null }, before.map((part) => bubble(part)), asked && !isSaid && bubble({ role: "assistant", text: asked }),
       run.waiting.refused && asked && h("li", { class: "notice bad", role: "alert" }, run.waiting.refused)),
