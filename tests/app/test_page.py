@@ -539,6 +539,7 @@ def test_a_failed_researcher_is_named_and_sent_again(
         assert page.get_by_text("0 of 2 tasks done, 1 failed").is_visible()
         assert barriers_at(page, barriers_of, 1500, 390) == []
         page.get_by_role("button", name="Stop").click()
+        page.get_by_text("This run was stopped").wait_for()
         # A stopped run continues with the task as a message.
         failed.get_by_role("button", name="Try again").click()
         report = page.locator(".report article")
