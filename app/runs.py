@@ -476,7 +476,10 @@ class RunBook(NamedTuple):
     async def read(self, thread: str, owner: str = "") -> StoredRun:
         """Return a stored run; raises `UnknownThread`. The caller, if it holds the lease as
         `owner`, is not reported as `runner`."""
-        # Read first: if the state changes meanwhile, it is not mistaken for that of this version.
+        leases = self.database.saver.leases
+        # Read first and last: a run that ends or begins meanwhile was not stopped.
+        runner = await leases.other_holder(thread_id(thread), owner)
+        # Read before the state: if that changes meanwhile, it is not mistaken for this version's.
         version = await self.database.saver.state_version(thread_id(thread))
         strategy = await self._strategy_of(thread)
         if strategy is None:
@@ -487,7 +490,8 @@ class RunBook(NamedTuple):
         notes = await self._notes(thread).read()
         pages = Pages(self.database.store, thread_id(thread))
         failure = await read_failure(pages)
-        runner = await self.database.saver.leases.other_holder(thread_id(thread), owner)
+        if not runner:
+            runner = await leases.other_holder(thread_id(thread), owner)
         return StoredRun(
             thread=thread_id(thread),
             name=notes.get("name", ""),

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from kit.commands import Desk
 from kit.runs import QUESTION
 from kit.stored_runs import queried
 from langchain_core.messages import HumanMessage
+from langgraph.store.base import BaseStore, Op, Result
+from typing_extensions import override
 
 from deep_research.app.embed import build_graph, thread_config
+from deep_research.app.runs import RunBook
 from deep_research.core.settings.context import Context
 from deep_research.core.store._holder import Process, _birth, this_process
 from deep_research.core.store.location import (
@@ -77,6 +81,40 @@ def test_failures_and_leases_are_not_part_of_an_overview(finished: Desk) -> None
         queried(path, lease, light, *process, time.monotonic())
         assert (" running in another " in finished.call("runs").out) == is_running
         queried(path, "DELETE FROM leases")
+
+
+class Meanwhile(BaseStore):
+    """A store during whose reads something else happens."""
+
+    def __init__(self, store: BaseStore, happens: Callable[[], object]) -> None:
+        self._store, self._happens = store, happens
+
+    @override
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        raise NotImplementedError
+
+    @override
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        self._happens()
+        return await self._store.abatch(ops)
+
+
+async def test_a_run_that_ends_while_it_is_read_was_not_stopped(finished: Desk) -> None:
+    path, light = finished.data / FILE_NAME, thread_id("light")
+    graph = build_graph(checkpointer=path)
+    context = Context(models="extractive", docs=finished.docs, engines=(), clarify="assume")
+    async for _ in graph.astream(
+        {"messages": [HumanMessage(FOLLOW_UP)]}, thread_config("light"), context=context
+    ):
+        break
+    lease = "INSERT INTO leases VALUES (?, 'owner', ?, ?, ?, '2026-01-01', ?)"
+    queried(path, "DELETE FROM leases")
+    queried(path, lease, light, *parent_process(), time.monotonic())
+    async with RunBook.open(finished.data) as book:
+        store = Meanwhile(book.database.store, lambda: queried(path, "DELETE FROM leases"))
+        watched = book._replace(database=book.database._replace(store=store))
+        assert (await watched.read("light")).status == "running"
+        assert (await watched.read("light")).status == "stopped"
 
 
 def test_an_overview_that_cannot_be_used_is_replaced(finished: Desk) -> None:
