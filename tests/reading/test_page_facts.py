@@ -62,6 +62,17 @@ ARTICLE = linked(**{"@type": "NewsArticle", "datePublished": "2024-02-03T23:30:0
         ("<p>Harbour Office, news for ships Published 3 February 2024</p>", "", ("2024-02-03", "publication")),
         ("<p>Published February 2024</p>", "", ("2024-02", "publication")),
         ("<p>Building of the lamp, February 2024</p>", "", ("", "")),
+        # Bylines: names, kinds of document, and a day or a month.
+        ("<p>Skerry Board, advice for keepers, 3 February 2024</p>", "", ("2024-02-03", "document")),
+        ("<p>By Ann Ames, for Skerry Daily, 3 February 2024.</p>", "", ("2024-02-03", "document")),
+        ("<p>Lights Board (LB). February 2024</p>", "", ("2024-02", "document")),
+        ("<p>Leaflet, February 2024 | checked by Ann Ames</p>", "", ("2024-02", "document")),
+        ("<p>Lights Board · Release 2/2024 · 3 February 2024 · Next release 4 May 2024</p>", "", ("2024-02-03", "document")),
+        ("<p>2 February 2024, Oban. Record published 3 February 2024 by the Clerk</p>", "", ("2024-02-03", "publication")),
+        ("<p>Lights Board, rules. Version 2, in force since 3 February 2024</p>", "", ("", "")),
+        ("<p>lights.example > Lamps. Started 3 February 2024</p>", "", ("", "")),
+        ("<p>Lights Board, report 2024/02</p>", "", ("", "")),
+        ("<p>Skerry Fair, 3 to 5 February 2024</p>", "", ("", "")),
         # Two dates, and data that confirm what a reader sees.
         (
             "<p>3 Feb 2024, 10:00 PM / Updated 5 Feb 2024</p>",
@@ -117,6 +128,17 @@ def test_a_front_page_a_product_and_a_list_have_no_date_that_only_their_data_sta
     assert page("", published).date == "2024-02-03"
     assert page("", published, address="https://www.skerry-light.example/").date == ""
     assert page("", published + linked(**{"@type": "Product", "name": "Lamp"})).date == ""
+
+
+def test_a_text_page_has_the_date_of_its_byline() -> None:
+    text = (
+        "Rules for lamps\n\nLights Board, leaflets, No. 7. {} The lamp was lit on 2 March 2020.\n"
+    )
+    found = []
+    for words in ("Issued 3 February 2024", "3 February 2024", "In force since 3 February 2024"):
+        data = (text.format(words) + "The keeper lit it.\n" * 12).encode()
+        found.append(dated(parse(data, "a.txt", address=f"{ADDRESS}.txt", today=TODAY)))
+    assert found == [("2024-02-03", "document"), ("2024-02-03", "document"), ("", "")]
 
 
 def test_a_thread_has_the_date_of_its_first_post() -> None:

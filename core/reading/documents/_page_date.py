@@ -14,7 +14,7 @@ import lxml.html
 from lxml import etree
 
 from ...evidence.text.words import dates_in
-from ._dating import DAY, Label, PageDate, StatedDate, calls_other, page_dates
+from ._dating import DAY, HEAD, Label, PageDate, StatedDate, byline_dates, calls_other, page_dates
 from ._page_data import PageData, one_line, stated_day, title_parts
 
 _PUBLISHED = ("article:published.time", "article:published")
@@ -80,6 +80,8 @@ _BELOW = 14
 _CLOSE_ABOVE = 3
 _CLOSE_BELOW = 5
 """The same for a date without a label or other sign."""
+_BYLINE_BELOW = 2
+"""The same below the title for a byline."""
 _ALONE_BELOW = 10
 """The same below the title if there is no other such date."""
 _FAR = 60
@@ -173,6 +175,21 @@ def page_date(
         stated = stated._replace(changed=[])
         visible = _of_thread(visible, stated)
     return _date(visible, stated, is_text=_is_text(data, address), is_own=not address)
+
+
+def text_date(text: str, today: str) -> StatedDate:
+    """Return the date in the lines below the title, the first line, of a page that is no HTML.
+
+    It is empty if they are no byline. Dates after `today` (ISO) do not count.
+    """
+    near = list[_Seen]()
+    lines = [line for line in text[:HEAD].splitlines() if line.strip()]
+    for distance, line in enumerate(lines[1 : _BYLINE_BELOW + 1], 1):
+        for dated in byline_dates(line, text[:_ORDER_CHARACTERS]):
+            if len(dated.readings) == 1 and _EARLIEST < dated.readings[0] <= today:
+                near.append(_Seen(dated.readings[0], dated.label, distance))
+    visible = _Visible(near, [], [])
+    return _date(visible, _Stated([], [], [], []), is_text=True, is_own=False)
 
 
 def _date(visible: _Visible, stated: _Stated, *, is_text: bool, is_own: bool) -> StatedDate:
@@ -293,7 +310,8 @@ def _visible(
     at = next((index for index, line in enumerate(lines) if line.is_title), None)
     text = " ".join(line.text for line in lines)[:_ORDER_CHARACTERS]
     for index, line in enumerate(lines):
-        dates = _dates_of(lines, index, text)
+        distance = _distance(lines, at, index)
+        dates = _dates_of(lines, index, text, is_byline=0 < distance <= _BYLINE_BELOW)
         # A title may name the day of an event.
         if not dates or (line.is_title and not line.stamp):
             continue
@@ -301,7 +319,6 @@ def _visible(
         if at is not None and at < index <= at + _CLOSE_BELOW:
             # Between the title and the text there is little that belongs to other pages.
             zone = "main"
-        distance = _distance(lines, at, index)
         for dated in dates:
             day = _sure_day(dated.readings, stated, is_day_first)
             if not _EARLIEST < day <= today:
@@ -339,12 +356,17 @@ def _distance(lines: Sequence[_Line], at: int | None, index: int) -> int:
     return max(1, distance) if index > at else -distance
 
 
-def _dates_of(lines: Sequence[_Line], index: int, text: str) -> list[PageDate]:
-    """Return the days in a line; their label may be the line before."""
+def _dates_of(lines: Sequence[_Line], index: int, text: str, *, is_byline: bool) -> list[PageDate]:
+    """Return the days in a line, and months in a byline; their label may be the line before.
+
+    `is_byline`: the line is where bylines are.
+    """
     line = lines[index]
     if not line.stamp and not re.search(r"\d", line.text[:_LINE]):
         return []
     found = page_dates(line.text[:_LINE], text)
+    if is_byline and not any(dated.label for dated in found):
+        found = byline_dates(line.text[:_LINE], text) or found
     if found and not found[0].label:
         before = _words_before(lines, index)
         with_label = page_dates(f"{before} {line.text[:_LINE]}", text)

@@ -177,13 +177,17 @@ def _page(extract: Extract, name: str, address: str) -> Extract:
 
 
 def _with_stated_day(extract: Extract, today: str) -> Extract:
-    """Return a web page that is no HTML with the first day that its text states as its own."""
+    """Return a web page that is no HTML with the first day that its text states as its own, or else
+    with the date of its byline."""
+    from ._page_date import text_date
+
     for statement in statements(extract.text, of_page=True):
         # Today's date does not count, because portals show the current date.
         if len(statement.date) == DAY and statement.date < (today or "9999"):
             date, kind, is_update = statement
             return extract._replace(date=date, date_kind=kind, is_update=is_update)
-    return extract
+    date, kind, is_update = text_date(extract.text, today or "9999")
+    return extract._replace(date=date, date_kind=kind, is_update=is_update)
 
 
 def _parse_kind(
