@@ -40,10 +40,6 @@ _AFTER = 12
 """Maximum words after such a date on a web page."""
 _NAME = 6
 """Maximum words of an author's name."""
-_NEAR = 4
-"""Maximum facts of a byline between a name and a date."""
-_BEFORE_IN_BYLINE = 3
-"""Maximum words before a date in a fact of a byline."""
 _PARTICLE = 3
 """Maximum length of words without a capital in a name, such as "of" and "for"."""
 _LENGTHS = {
@@ -242,75 +238,51 @@ def page_dates(line: str, text: str) -> list[PageDate]:
 
 
 def byline_dates(line: str, text: str) -> list[PageDate]:
-    """Return the dates that a byline states: a line of names, kinds of document and dates directly
-    below the title.
+    """Return the dates that a byline states: a line directly below the title with facts such as
+    names, kinds of document and dates.
 
-    If any has a label, only those that have one; without one, a month counts as well, but only if
-    there is no other. `text` is other text of the page, which may tell the order of day and month.
+    One fact is a name, and a date has a label or is a fact of its own. If any has a label, only
+    those that have one are returned; otherwise there must be only one, which may be a month. `text`
+    is other text of the page, which may tell the order of day and month.
     """
     labelled = list[PageDate]()
     plain = list[PageDate]()
-    names = list[bool]()
+    facts = list[str]()
     end = 0
     for written in dates_in(line):
         *before, own = _FACTS.split(line[end : written.start])
-        names += map(_is_name, before)
-        after = _FACTS.split(line[written.end :])
+        facts += before
+        words = line[written.start : written.end]
         end = written.end
-        words = line[written.start : end]
+        after = _FACTS.split(line[end:])[0]
         readings = _readings(words, written.iso, text)
         # 2026/12 is rather the number of a report than a month.
-        is_number = not re.search(r"[^\W\d]", words) and len(written.iso) < DAY
+        is_number = len(written.iso) < DAY and not re.search(r"[^\W\d]", words)
         if not readings or is_number or calls_other(own):
             continue
-        if _patterns()["range_before"].search(_plain(own)) or _RANGE.match(after[0].strip()):
+        if _patterns()["range_before"].search(_plain(own)) or _RANGE.match(after.strip()):
             continue
-        if not any([*names[-_NEAR:], *map(_is_name, after[1:_NEAR])]):
-            continue
-        label = _label(_plain(own), _plain(after[0]), _LEAD, is_whole=True)
+        label = _label(_plain(own), _plain(after), _LEAD, is_whole=True)
         if label and label != "in_force":
             labelled.append(PageDate(readings, label))
-        elif not label and _may_be_called(own) and not _goes_on(after):
+        # A capital begins the text below it, from which a PDF may not separate it.
+        elif not label and not _unfilled(_plain(own)) and not after.strip()[:1].islower():
             plain.append(PageDate(readings, ""))
+    facts += _FACTS.split(line[end:])
+    if not any(map(_is_name, facts)):
+        return []
     if labelled:
         return labelled
     return plain if len(plain) == 1 else []
 
 
-def _may_be_called(words: str) -> bool:
-    """Whether a date without a known label, after these words of the same fact, may be the page's.
-
-    It may after "laid before Parliament on", but not after a single word ("Started"), which is
-    rather a label that no table has.
-    """
-    own = _words(_unfilled(_plain(words)))
-    has_verb = not _listed("date_verbs").isdisjoint(own)
-    return len(own) != 1 and len(own) <= _BEFORE_IN_BYLINE and not has_verb
-
-
-def _goes_on(facts: Sequence[str]) -> bool:
-    """Whether the facts after a date are the rest of its sentence, not of the line or a text."""
-    same, *others = facts
-    if same.strip():
-        return same.strip()[0].islower()
-    return not _listed("date_verbs").isdisjoint(_words(_plain(" ".join(others[:1]))))
-
-
 def _is_name(fact: str) -> bool:
-    """Whether a fact of a byline is a name, perhaps after words such as "written by"."""
-    is_named = False
-    is_lower = False
-    for word in _words(fact):
-        plain = _plain(word)
-        if plain in _listed("date_verbs"):
-            return False
-        if plain in _listed("date_authors"):
-            is_lower = False
-        elif word[0].isupper():
-            is_named = is_named or plain not in _listed("date_fillers")
-        elif len(word) > _PARTICLE:
-            is_lower = True
-    return is_named and not is_lower
+    """Whether a fact of a byline is a name: all but its short words have a capital."""
+    words = _words(fact)
+    is_named = any(
+        word[0].isupper() and _plain(word) not in _listed("date_fillers") for word in words
+    )
+    return is_named and not any(word[0].islower() and len(word) > _PARTICLE for word in words)
 
 
 def calls_other(words: str) -> bool:
