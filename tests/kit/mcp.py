@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -116,24 +116,44 @@ def text_of(result: CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if block.type == "text")
 
 
+@contextmanager
+def forked_servers() -> Iterator[None]:
+    """Start the processes of MCP servers as forks of one that has imported the product."""
+    forks = SimpleNamespace(Popen=Forked, PIPE=subprocess.PIPE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("asyncio.unix_events.subprocess", forks)
+        yield
+
+
 @asynccontextmanager
-async def over_streams(desk: Desk, *options: str, command: str = COMMAND) -> AsyncIterator[Peer]:
-    """A session with `deep-research mcp`, which is a fork; another command is started as a client
-    starts it."""
+async def over_streams(desk: Desk, *options: str) -> AsyncIterator[Peer]:
+    """A session with `deep-research mcp`, whose standard output is the protocol's alone, from its
+    start to its end."""
     server = StdioServerParameters(
-        command=command, args=["mcp", *options], env=desk.environment, cwd=desk.folder
+        command=COMMAND, args=["mcp", *options], env=desk.environment, cwd=desk.folder
     )
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        (desk.folder / "mcp.log").open("w", encoding="utf-8") as log,
-    ):
-        if command == COMMAND:
-            forks = SimpleNamespace(Popen=Forked, PIPE=subprocess.PIPE)
-            patch.setattr("asyncio.unix_events.subprocess", forks)
-        async with stdio_client(server, log) as streams, ClientSession(*streams) as session:
-            patch.undo()
-            await session.initialize()
-            yield Peer(session)
+    strays = list[object]()
+
+    async def hear(message: object) -> None:
+        if isinstance(message, Exception):
+            strays.append(message)
+
+    with (desk.folder / "mcp.log").open("w", encoding="utf-8") as log:
+        starting = ExitStack()
+        starting.enter_context(forked_servers())
+        async with stdio_client(server, log) as (received, sent):
+            starting.close()
+            async with ClientSession(received.clone(), sent, message_handler=hear) as session:
+                started = await session.initialize()
+                assert started.serverInfo.name == "deep-research"
+                yield Peer(session)
+            last = asyncio.create_task(_all_of(received))
+        strays.extend(await last)
+    assert strays == []
+
+
+async def _all_of(received: AsyncIterable[object]) -> list[object]:
+    return [message async for message in received]
 
 
 @asynccontextmanager

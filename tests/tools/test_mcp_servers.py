@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.mcp import HOSTILE, LIT, foreign_server, served
+from kit.mcp import HOSTILE, LIT, foreign_server, forked_servers, served
 from kit.models import call, calls
 from kit.runs import REPORT, lab, results, search
 from mcp.server.fastmcp import FastMCP
@@ -44,7 +44,7 @@ def letters_server() -> FastMCP:
     return server
 
 
-def letters_process(folder: Path) -> dict[str, Any]:
+def letters_process() -> dict[str, Any]:
     """A connection to the same server as a process."""
     lines = (
         "from mcp.server.fastmcp import FastMCP",
@@ -53,9 +53,7 @@ def letters_process(folder: Path) -> dict[str, Any]:
         "server.add_tool(search_letters)",
         "server.run()",
     )
-    script = folder / "server.py"
-    script.write_text("\n".join(lines), encoding="utf-8")
-    return {"command": sys.executable, "args": [str(script)]}
+    return {"command": sys.executable, "args": ["-c", "\n".join(lines)]}
 
 
 MultiServerMCPClient = pytest.importorskip("langchain_mcp_adapters.client").MultiServerMCPClient
@@ -65,14 +63,14 @@ async def test_documents_of_a_server_are_cited_by_title_address_and_date_as_a_re
     tmp_path: Path,
 ) -> None:
     written = "Ada Moran kept the Skerry Light until 1932. [1] The tower stands 38 metres tall. [2]"
-    with served(letters_server()) as url:
+    with served(letters_server()) as url, forked_servers():
         connection: Any = {"transport": "streamable_http", "url": url}
         [letters] = await MultiServerMCPClient({"letters": connection}).get_tools()
         ways: tuple[tuple[Any, dict[str, Any], str], ...] = (
             (search("Skerry Light"), {"retrievers": [letters]}, "document"),
             (
                 calls(call("letters_search_letters", query="Skerry Light")),
-                {"mcp": {"letters": letters_process(tmp_path)}},
+                {"mcp": {"letters": letters_process()}},
                 "web",
             ),
         )
