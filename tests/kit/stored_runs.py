@@ -207,11 +207,11 @@ REPORTS: dict[str, dict[str, Any]] = {
 of the thread."""
 
 
-async def store_reports(path: Path, folder: Path) -> None:
-    """Store the finished runs of `REPORTS`; `folder` has the documents, in `docs`."""
+async def store_reports(path: Path, folder: Path, names: Sequence[str]) -> None:
+    """Store finished runs of `REPORTS`; `folder` has the documents, in `docs`."""
     async with open_database(RunsLocation(path)) as database:
-        for name, scripts in REPORTS.items():
-            await _ask(name, name, database, folder, scripts)
+        for name in names:
+            await _ask(name, name, database, folder, REPORTS[name])
 
 
 async def _store(path: Path, name: str) -> None:

@@ -129,6 +129,7 @@ def test_an_installation_says_each_step_and_is_made_once(copy: Path, installed: 
     assert (make(copy, "install").stdout, asked(installed)) == ("", [])
 
 
+@pytest.mark.slow
 def test_extras_stay_with_the_next_installations(copy: Path, installed: Path) -> None:
     result = make(copy, "install", "EXTRAS=pdf, charts")
     assert "Installing the extras charts,pdf ..." in result.stdout.splitlines()

@@ -69,6 +69,7 @@ def lights_set(folder: Path) -> None:
     (folder / "reports" / "lights.md").write_text(text, "utf-8")
 
 
+@pytest.mark.slow
 def test_twenty_edits_of_ten_kinds_lose_nothing_that_they_leave(tmp_path: Path) -> None:
     lights_set(tmp_path)
     [extended] = asyncio.run(revise_reports(tmp_path))
