@@ -191,10 +191,13 @@ def test_a_file_that_took_too_long_is_read_again_a_few_times_and_not_for_ever(
 def test_a_file_that_took_too_long_is_read_once_there_is_more_time(
     papers: Papers, tmp_path: Path, tries: int
 ) -> None:
+    # Each try of each file kills a process.
+    for name in ("old/Velm bridge.txt", "salt.txt"):
+        (papers.docs / name).unlink()
     for _ in range(tries):
         with pytest.raises(DocumentsUnreadable, match="longer than 0"):
             papers.library(parse_seconds=0.001).refresh()
-    assert papers.library(parse_seconds=60).refresh() == LibraryStatus(3, (), ())
+    assert papers.library(parse_seconds=60).refresh() == LibraryStatus(1, (), ())
     fresh = Papers(papers.docs, tmp_path / "fresh")
     fresh.indexed()
     assert Index(papers.index_file()).stamps() == Index(fresh.index_file()).stamps()
