@@ -42,6 +42,10 @@ _LEFT_OUT = (
 """Beginnings of the names of modules that read the environment when they are imported, are seldom
 needed, or run in processes of their own."""
 
+_LATE = ("matplotlib.figure", "mcp.server.fastmcp", "uvicorn")
+"""Libraries that only the modules above or the first chart of a process import: a second of CPU in
+each server."""
+
 
 class Forked(subprocess.Popen[Any]):
     """A Python script at work, as `subprocess.Popen` starts one.
@@ -163,6 +167,8 @@ def _adopt_orphans(switch: int) -> None:
 def _import_product() -> None:
     """Import all modules of the product, and with them all libraries that a run may import; load
     what the first run of a process loads."""
+    for library in _LATE:
+        importlib.import_module(library)
     package = importlib.import_module(_PRODUCT)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not module.name.startswith(_LEFT_OUT):
