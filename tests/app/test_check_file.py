@@ -136,6 +136,7 @@ def contradicted(prompt: str, said: str) -> AIMessage:
     return judge_reply(*verdicts)
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     "text", ["1." + " " * 60_000, "x" + " " * 60_000 + "y", "1. " + "word " * 20_000, "[" * 60_000]
 )

@@ -162,6 +162,7 @@ def faster_than_length(parts: tuple[str, str, str]) -> list[str]:
     return faulty
 
 
+@pytest.mark.sweep
 @pytest.mark.fault("57")
 @pytest.mark.parametrize("parts", [("", "a, [1] ", ""), ("", "# a\n", ""), ("", "[", "]<")])
 def test_the_steps_to_read_a_text_grow_in_proportion_to_its_length(

@@ -109,6 +109,7 @@ def test_a_call_in_an_unknown_form_is_answered_with_how_to_write_it(text: str) -
         assert how[1] == '<tool name="internal_search">{"queries": ["…"], "limit": 1}</tool>'
 
 
+@pytest.mark.sweep(first=12)
 @pytest.mark.fault(11)
 @pytest.mark.parametrize("form", [*FORMS, *BROKEN])
 def test_a_truncated_call_is_never_run(form: str) -> None:

@@ -180,6 +180,7 @@ async def test_every_step_is_begun_at_most_once_and_ends_in_a_final_status(tmp_p
 TALL = "How many metres the Skerry Light is tall."
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("clock_moves", "limits", "added"),
     [(0, {}, 1), (0, {"max_follow_ups": 0}, 0), (250, {}, 0), (0, {"whole_characters": 30_000}, 0)],

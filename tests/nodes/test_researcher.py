@@ -82,6 +82,7 @@ async def test_text_whose_sources_are_unclear_is_requested_once_more(tmp_path: P
     assert answer.startswith(f"{UNCITED} [1]") and "cites no source" not in answer
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("first", ["", " \n ", REPORT])
 async def test_an_empty_finding_is_requested_again(tmp_path: Path, first: Script) -> None:
     run = citing(tmp_path, [first, f"{LIT} [1]"], [f"{LIT} [1]"])

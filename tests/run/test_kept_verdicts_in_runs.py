@@ -162,6 +162,7 @@ async def test_a_follow_up_has_only_new_statements_and_what_rests_on_a_changed_c
     assert (shown[RISE], shown["2024, Fare: 48 euros"]) == ("not_verified", "supported")
 
 
+@pytest.mark.sweep
 @BOTH
 async def test_statements_of_a_source_that_was_read_again_with_another_text_are_judged_again(
     tmp_path: Path, strategy: Strategy
@@ -247,6 +248,7 @@ async def test_a_check_that_was_stopped_goes_on_with_the_kept_verdicts(tmp_path:
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", [None, '{"units": 1}'])
 async def test_without_readable_verdicts_all_is_judged(tmp_path: Path, text: str | None) -> None:
     thread = talk(tmp_path, "orchestrated", SAILING, SAILING)

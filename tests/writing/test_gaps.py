@@ -143,6 +143,7 @@ async def test_a_gap_that_the_report_itself_names_stays_open_and_has_no_note(
 LIGHT = RunName("light", None)
 
 
+@pytest.mark.sweep(first=3)
 @pytest.mark.parametrize(("ask", "missing"), RUNS.values(), ids=RUNS)
 async def test_status_notes_page_list_and_json_count_the_same_gaps(
     tmp_path: Path, ask: Ask, missing: list[str]

@@ -167,6 +167,7 @@ async def test_a_run_that_is_stopped_while_its_report_is_written_judges_no_secti
     assert (len(asked), len(writer.calls)) == (1, 2)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("hung", "paid"), [(0, 1), (2, 3)])
 async def test_a_run_that_is_stopped_while_a_section_is_judged_ahead_repeats_only_that_call(
     tmp_path: Path, hung: int, paid: int
@@ -285,6 +286,7 @@ async def test_a_verifier_whose_key_is_refused_costs_no_written_report(tmp_path:
     assert (audited(state).supported, len(writer.calls)) == (2, 1)
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize("last", [1, 2, 3, 4])
 async def test_a_budget_that_ends_while_statements_are_judged_leaves_the_others_unchecked(
     tmp_path: Path, last: int

@@ -132,6 +132,7 @@ async def test_a_topic_of_a_researcher_that_the_writer_leaves_out_is_named_and_t
     assert all(note in state.messages[-1].text for note in notes)
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     "tasks, left_out",
     [
