@@ -50,6 +50,8 @@ CHECKLIST = "1. The light\n\n## Checklist\n- Its height"
 class Writer(ScriptedChatModel):
     """Begins a section, and writes on only once the one before has been judged."""
 
+    chunk_characters: int = 60
+    """Putting many small chunks together would take longer than all else in these runs."""
     awaited: Sequence[str] = (FIRST + SECOND[:12], FIRST + SECOND + END[:12])
     """The beginnings of its text after each of which it waits until something has been judged."""
     stops: int = 0
