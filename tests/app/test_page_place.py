@@ -13,7 +13,7 @@ from kit.page import Reader, ask
 from kit.server import Server
 from kit.wire import FACTS, verified
 
-SECTIONS = 12
+SECTIONS = 8
 LAST = "So much for the inlets."
 LONG = "\n\n".join(
     f"## Inlet {number}\n\n{FACTS['light']} [1] {FACTS['keeper']} [2] "
@@ -23,7 +23,7 @@ LONG = "\n\n".join(
     for number in range(SECTIONS)
 )
 LONG += f"\n\n{LAST}"
-"""A report of 2,500 words, which is longer than any window; the check marks all depths."""
+"""A report of 1,700 words, which is longer than any window; the check marks all depths."""
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 CHECKED = threading.Event()
 """Set when the model may judge a report."""
