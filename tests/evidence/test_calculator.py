@@ -65,11 +65,13 @@ def test_a_formula_and_its_inputs_give_the_result(
 @given(st.floats(min_value=-1e9, max_value=1e9).filter(lambda value: abs(value) > 1e-3))
 @example(130429292.5004816)
 @settings(max_examples=50)
+@example(1.625)
 def test_a_result_is_shown_rounded_to_digits_that_give_it(value: float) -> None:
     found = last_of(f"{value:f} * 1")
     [number] = numbers_in(found.result)
     assert gives(found, number)
-    assert math.isclose(number.value, abs(value), rel_tol=6e-4)
+    # Without a language, 1.625 may have three decimals, or be grouped.
+    assert any(math.isclose(reading, abs(value), rel_tol=6e-4) for reading in number.readings)
 
 
 @given(*[st.integers(1, 500)] * 3)
