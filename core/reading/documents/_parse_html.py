@@ -50,16 +50,35 @@ _SIGNS_NODES = 2000
 """Only this many text nodes, and of their text this many characters, are searched for the words in
 `_IN_WORDS`."""
 _TEXTS = "//text()[not(parent::script or parent::style)]"
-_IN_WORDS: dict[Sign, str] = {
-    "challenge words": r"just a moment\b|(?:you(?:'re| are) (?:a )?|are you a )(?:human|robot)"
-    r"|not a (?:ro)?bot|checking your browser|unusual traffic"
-    r"|automated (?:access|requests|queries)|security check|complete the captcha",
-    "paywall words": r"(?:subscribe|sign up|register|log in|become a member) "
-    r"(?:now )?to (?:continue|keep|read|unlock)|to (?:continue|keep) reading"
-    r"|(?:subscribers|members)[ -]only|(?:only|reserved) for (?:subscribers|members)",
-    "script only": r"(?:enable|requires?|needs?|without) javascript"
-    r"|javascript (?:is|must be) \w*abled",
+_IN_WORDS: dict[Sign, tuple[tuple[str, ...], str]] = {
+    "challenge words": (
+        (
+            "just a moment",
+            "human",
+            "robot",
+            "not a bot",
+            "your browser",
+            "unusual traffic",
+            "automated ",
+            "security check",
+            "captcha",
+        ),
+        r"just a moment\b|(?:you(?:'re| are) (?:a )?|are you a )(?:human|robot)"
+        r"|not a (?:ro)?bot|checking your browser|unusual traffic"
+        r"|automated (?:access|requests|queries)|security check|complete the captcha",
+    ),
+    "paywall words": (
+        ("to continue", "to keep", "to read", "to unlock", "subscribers", "members"),
+        r"(?:subscribe|sign up|register|log in|become a member) "
+        r"(?:now )?to (?:continue|keep|read|unlock)|to (?:continue|keep) reading"
+        r"|(?:subscribers|members)[ -]only|(?:only|reserved) for (?:subscribers|members)",
+    ),
+    "script only": (
+        ("javascript",),
+        r"(?:enable|requires?|needs?|without) javascript|javascript (?:is|must be) \w*abled",
+    ),
 }
+"""For each sign the words of which its pattern needs one, and the pattern."""
 _CHALLENGES = (
     "captcha", "/cdn-cgi/challenge-platform", "challenges.cloudflare.com", "_incapsula_resource",
     "awswaf", "/_sec/cp_challenge", "ddos-guard",
@@ -187,10 +206,10 @@ def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
     texts = map(str, islice(root.xpath(_TEXTS), _SIGNS_NODES))
     words = _line(" ".join(texts))[:_SIGNS_CHARACTERS].lower()
     signs = list[Sign]()
-    for sign, pattern in _IN_WORDS.items():
-        if re.search(pattern, words):
-            signs.append(sign)
     # Finding a fixed string is much faster than matching a pattern.
+    for sign, (needed, pattern) in _IN_WORDS.items():
+        if any(word in words for word in needed) and re.search(pattern, words):
+            signs.append(sign)
     source = html.lower()
     if any(name in source for name in _CHALLENGES):
         signs.append("challenge script")
