@@ -11,12 +11,11 @@ from math import isclose, isnan, nan
 from typing import NamedTuple
 
 import lxml.html
-from babel.core import UnknownLocaleError
-from babel.numbers import get_decimal_symbol
 
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.text.numbers import measures_in, numbers_in
 from ...core.evidence.text.words import CHANGE_WORDS, VALUE_WORDS, all_month_names
+from ...core.tables.values import decimal_sign
 
 FEWEST_POINTS = 3
 """Minimum points per line or bars per chart."""
@@ -354,7 +353,7 @@ def _figure_of(cell: str, language_code: str) -> _Figure | None:
     """Return the number in a cell and its unit; nan for an empty cell, None for other text."""
     if not cell.strip("–—- "):
         return _Figure(nan)
-    numbers = numbers_in(cell, _decimal_sign(language_code))
+    numbers = numbers_in(cell, decimal_sign(language_code or "en"))
     if len(numbers) != 1:
         return None
     [number] = numbers
@@ -367,14 +366,6 @@ def _figure_of(cell: str, language_code: str) -> _Figure | None:
         value = -value
     is_year = bool(_YEAR.fullmatch(number.digits))
     return _Figure(value, number.measure, suffix, is_year, number.sign > 0)
-
-
-def _decimal_sign(language_code: str) -> str:
-    """Return the decimal sign of a language."""
-    try:
-        return get_decimal_symbol(language_code or "en")
-    except (UnknownLocaleError, ValueError):
-        return ""
 
 
 def _unit(words: str) -> str:

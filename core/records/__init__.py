@@ -7,7 +7,7 @@ are part of the stored format.
 
 Public modules: `research` (the run, its tasks, tool calls, calculations, findings and spending),
 `plan` (steps, learnings and observations of the planned strategy), `report` (drafts, checked
-claims, the audit), `sources` (sources, their contradictions, unread files), `tool_names` (how
-models call tools) and `langgraph_private` (the only module that imports private names of another
-package). Start with `research`.
+claims, the audit), `table` (columns, rows and cells of a table, and its tasks), `sources` (sources,
+their contradictions, unread files), `tool_names` (how models call tools) and `langgraph_private`
+(the only module that imports private names of another package). Start with `research`.
 """

@@ -14,7 +14,7 @@ PACKAGE = "deep_research"
 _ROOMS = (
     *("records masking", "errors", "concurrency", "state prompts", "evidence settings"),
     *("store", "accounts", "events", "dialogue", "models reading", "library", "tools"),
-    *("writing", "nodes", "graph", "app"),
+    *("writing", "tables", "nodes", "graph", "app"),
 )
 """From the lowest level to the highest."""
 LEVELS = {name: level for level, names in enumerate(_ROOMS) for name in names.split()}

@@ -1,0 +1,204 @@
+"""Records of a table whose rows are researched: columns, candidates, rows, cells, and its tasks."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from typing_extensions import override
+
+from .research import Task
+from .sources import Record
+
+ColumnKind = Literal["text", "number", "money", "date", "yes/no", "choice", "link"]
+CellState = Literal["found", "not found", "does not apply"]
+RowStanding = Literal["found", "filled", "rejected", "duplicate", "left out"]
+"""How a row stands.
+
+`found`: its cells are still empty; `filled`: a researcher has looked for them; `rejected`: it does
+not count; `duplicate`: it is the same as another one; `left out`: a limit was reached before it was
+filled.
+"""
+TablePhase = Literal["finding", "filling", "mending", "done"]
+"""What the run works on: rows, their cells, or the cells that were not found at first."""
+
+
+class TableColumn(Record):
+    """A column of a table."""
+
+    name: str
+    kind: ColumnKind = "text"
+    meaning: str = ""
+    """What its cells say, in a phrase; may be empty."""
+    unit: str = ""
+    """Unit of measure or currency in which its values are wanted; may be empty."""
+    choices: tuple[str, ...] = ()
+    """The values to choose from, if `kind` is `choice`."""
+    is_key: bool = False
+    """Whether it tells rows apart."""
+
+
+class CellValue(Record):
+    """What a source says in a cell."""
+
+    text: str
+    """The value, normalised by the kind of the column, with its unit: `60 000 EUR`; empty if the
+    source says that the column does not apply."""
+    original: str
+    """The value as the source has it."""
+    source: str
+    """Key of the source; empty if the researcher named none that it had read."""
+    words: str = ""
+    """The passage that states it, as the researcher copied it."""
+
+
+class TableCell(Record):
+    """A cell of a row."""
+
+    column: str
+    """Name of the column."""
+    state: CellState
+    values: tuple[CellValue, ...] = ()
+    """What the sources say, the most trustworthy first; several if they disagree."""
+    looked: str = ""
+    """Where it was looked for in vain; may be empty."""
+
+
+class RowCandidate(Record):
+    """A row as a scout found it."""
+
+    key: tuple[str, ...]
+    """Values of the key columns, in their order."""
+    source: str
+    """Key of the source that names it; empty if none was named."""
+    words: str = ""
+    """The passage by which it counts, or is rejected."""
+    address: str = ""
+    """Address of its own page, as a link of the source gives it; may be empty."""
+    reason: str = ""
+    """Why it does not count; empty if it does."""
+
+    @property
+    def name(self) -> str:
+        """The values of its key in one line."""
+        return " · ".join(self.key)
+
+
+class ScoutResult(Record):
+    """What a scout hands in."""
+
+    rows: tuple[RowCandidate, ...] = ()
+    """Candidates, also rejected ones."""
+    further: tuple[str, ...] = ()
+    """Further ways to look that it saw and did not follow."""
+
+
+class RowResult(Record):
+    """What a researcher hands in for a row."""
+
+    row: str
+    """Id of the row."""
+    cells: tuple[TableCell, ...] = ()
+    reason: str = ""
+    """Why the row does not count; empty if it does."""
+
+
+class RowResults(Record):
+    """What a researcher hands in for its rows."""
+
+    rows: tuple[RowResult, ...] = ()
+
+
+class HandedIn(NamedTuple):
+    """What a scout or a researcher of rows has handed in."""
+
+    text: str
+    """As a finding: a line for each row or cell, with the researcher's source numbers."""
+    content: str
+    """As JSON: a `ScoutResult` or `RowResults`."""
+
+
+class RowRecord(Record):
+    """A row with all that was found for it; it lies in the store under its hash."""
+
+    id: str
+    candidates: tuple[RowCandidate, ...]
+    """Where it was found, in that order; the first names it."""
+    cells: tuple[TableCell, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name as it was found first."""
+        return self.candidates[0].name
+
+    def cell(self, column: str) -> TableCell | None:
+        """Return the cell of a column; None if nobody has looked for it."""
+        for cell in self.cells:
+            if cell.column == column:
+                return cell
+        return None
+
+
+class RowEntry(Record):
+    """A row as the state has it."""
+
+    id: str
+    name: str
+    """Its name as it was found first."""
+    standing: RowStanding = "found"
+    reason: str = ""
+    """Why it was rejected or left out, worded for the reader; the name of the row that a duplicate
+    is the same as."""
+    content: str
+    """SHA-256 (hex) of its `RowRecord` in the thread's store."""
+
+
+class TableWork(Record):
+    """How far the search for the rows of a table has come."""
+
+    phase: TablePhase = "finding"
+    round: int = 0
+    """Number of rounds of scouts sent out."""
+    quiet: int = 0
+    """Number of latest rounds in a row that brought no new row."""
+    tried: tuple[str, ...] = ()
+    """Ways to look that scouts were given."""
+    waiting: tuple[str, ...] = ()
+    """Ways to look that wait for a later round."""
+    cycle: int = 0
+    """`Progress.cycle` when the results of scouts were last read."""
+    stopped: str = ""
+    """Why no further scouts were sent out, worded for the reader."""
+    is_complete: bool = False
+    """Whether that is because nothing more can be expected, and not because of a limit."""
+
+
+class TaskRow(Record):
+    """A row of a task."""
+
+    id: str
+    name: str
+    columns: tuple[str, ...]
+    """Names of the columns to fill."""
+
+
+class TableTask(Task):
+    """The complete input of a scout, or of a researcher that fills rows."""
+
+    columns: tuple[TableColumn, ...]
+    rows: tuple[TaskRow, ...] = ()
+    """The rows to fill; empty for a scout."""
+    open_first: tuple[str, ...] = ()
+    """Addresses of pages and documents that are opened before its model is first asked."""
+    slots: int = 1
+    """Number of tasks dispatched with it that may run at the same time."""
+
+    @property
+    def is_scout(self) -> bool:
+        """Whether it looks for rows instead of filling them."""
+        return not self.rows
+
+    @property
+    @override
+    def assignment(self) -> dict[str, Any]:
+        # Readers are told the way to look or the row; the text repeats the design of the table.
+        return {**super().assignment, "task": self.title}

@@ -1,0 +1,188 @@
+"""The design of a table (what a row is, its columns, where rows may be found) as the text of a
+plan, which the user can edit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Self, get_args
+
+from ..dialogue.plan_text import PlanText
+from ..records.research import Plan
+from ..records.table import ColumnKind, TableColumn
+
+MOST_COLUMNS = 30
+"""Maximum number of columns of a table."""
+EACH_DOCUMENT = "each document"
+"""The place to look that makes every document of the user a row."""
+_KINDS: Mapping[str, ColumnKind] = {str(kind): kind for kind in get_args(ColumnKind)}
+_KEY = "key"
+_KIND = re.compile(rf"\s*\(({'|'.join(map(re.escape, _KINDS))})\b([^()]*)\)\s*:?\s*", re.IGNORECASE)
+_ROW, _RULE, _PLACE, _MOST = "One row", "Counts if", "Look in", "At most"
+"""Beginnings of the lines below the columns."""
+_HEADING = "Rows"
+_DOCUMENT, _STATEMENT, _ONE_DOCUMENT = "Document", "Statement", "one document"
+"""Names of columns and of a row where no model names them."""
+_SEPARATOR = re.compile(r"[,;\n、，；]|\s(?:and|und|et|y|e|en)\s")
+"""What separates the columns that a question names."""
+
+
+class TableDesign(NamedTuple):
+    """What a table is to have."""
+
+    title: str
+    row: str
+    """What one row is, in a phrase."""
+    rules: tuple[str, ...]
+    """What has to hold for something to count as a row."""
+    columns: tuple[TableColumn, ...]
+    ways: tuple[str, ...]
+    """Where rows may be found: registers, lists, categories, or parts of the key space."""
+    max_rows: int
+    """Maximum number of rows; 0 if it names none."""
+
+    @classmethod
+    def read(cls, plan: Plan) -> Self:
+        """Return the design that the text of a plan has, as a model or the user wrote it.
+
+        If no column is marked as the key, the first one is.
+        """
+        parts = PlanText.read(plan.text)
+        by_name = dict[str, TableColumn]()
+        for line in plan.steps:
+            column = _column(line)
+            if column.name:
+                by_name.setdefault(column.name, column)
+        columns = list(by_name.values())
+        if columns and not any(column.is_key for column in columns):
+            columns[0] = columns[0].model_copy(update={"is_key": True})
+        lines = _labelled(plan.requirements)
+        most = re.search(r"\d+", "".join(lines[_MOST]))
+        return cls(
+            title=parts.title,
+            row="; ".join(lines[_ROW]),
+            rules=tuple(lines[_RULE]),
+            columns=tuple(columns[:MOST_COLUMNS]),
+            ways=tuple(lines[_PLACE]),
+            max_rows=int(most[0] if most else 0),
+        )
+
+    def plan(self) -> Plan:
+        """Return the plan whose text says this design."""
+        text = list[str]()
+        if self.title:
+            text += [f"# {self.title}", ""]
+        columns = list(map(_line, self.columns))
+        for number, line in enumerate(columns, 1):
+            text.append(f"{number}. {line}")
+        text += ["", f"## {_HEADING}", ""]
+        lines = [f"{_ROW}: {self.row}"]
+        for rule in self.rules:
+            lines.append(f"{_RULE}: {rule}")
+        for way in self.ways:
+            lines.append(f"{_PLACE}: {way}")
+        if self.max_rows:
+            lines.append(f"{_MOST}: {self.max_rows} rows")
+        for line in lines:
+            text.append(f"- {line}")
+        return Plan(
+            text="\n".join(text),
+            title=self.title,
+            steps=tuple(columns),
+            requirements=tuple(lines),
+        )
+
+    @property
+    def key_columns(self) -> list[TableColumn]:
+        """The columns that tell rows apart."""
+        return [column for column in self.columns if column.is_key]
+
+    @property
+    def has_row_per_document(self) -> bool:
+        """Whether each document of the user is a row, so that none has to be searched for."""
+        return any(way.casefold().startswith(EACH_DOCUMENT) for way in self.ways)
+
+
+def _column(line: str) -> TableColumn:
+    """Return the column of a line such as `Amount (money in EUR): what was paid`."""
+    kind = _KIND.search(line)
+    if kind is None:
+        name, _, meaning = line.partition(":")
+        return TableColumn(name=_plain(name), meaning=meaning.strip())
+    details = kind[2].strip(" ,")
+    is_key = False
+    if details == _KEY or details.endswith(f", {_KEY}"):
+        is_key = True
+        details = details.removesuffix(_KEY).strip(" ,")
+    choices = list[str]()
+    unit = details.removeprefix("in ").strip()
+    if kind[1].lower() == "choice":
+        choices += filter(None, map(str.strip, details.lstrip(": ").split(";")))
+        unit = ""
+    return TableColumn(
+        name=_plain(line[: kind.start()]),
+        kind=_KINDS[kind[1].lower()],
+        meaning=line[kind.end() :].strip(),
+        unit=unit,
+        choices=tuple(choices),
+        is_key=is_key,
+    )
+
+
+def _line(column: TableColumn) -> str:
+    """Return the line of a column, which `_column` reads."""
+    details = str(column.kind)
+    if column.choices:
+        details += f": {'; '.join(column.choices)}"
+    elif column.unit:
+        details += f" in {column.unit}"
+    if column.is_key:
+        details += f", {_KEY}"
+    line = f"{column.name} ({details})"
+    if column.meaning:
+        line += f": {column.meaning}"
+    return line
+
+
+def _plain(name: str) -> str:
+    """Return the name of a column without marks that would divide a cell or a line."""
+    return " ".join(name.replace("|", "/").replace(":", " ").strip("* ").split())
+
+
+def _labelled(lines: Iterable[str]) -> dict[str, list[str]]:
+    """Return the texts behind each of the known beginnings of lines; other lines are rules."""
+    found: dict[str, list[str]] = {_ROW: [], _RULE: [], _PLACE: [], _MOST: []}
+    for line in lines:
+        label, _, text = line.partition(":")
+        known = label.strip().capitalize()
+        if known in found:
+            found[known].append(text.strip())
+        else:
+            found[_RULE].append(line.strip())
+    return found
+
+
+def design_without_model(question: str, max_rows: int) -> TableDesign:
+    """Return the design of a table with a row for each document, whose columns the question names.
+
+    They are what follows its last colon, separated by commas, semicolons or lines. If it names
+    none, the only column has what a document says on the question.
+    """
+    _, colon, listed = question.rpartition(":")
+    columns = [TableColumn(name=_DOCUMENT, is_key=True)]
+    if colon:
+        for name in _SEPARATOR.split(listed):
+            columns.append(_column(name.strip(" .-*")))
+    else:
+        columns.append(TableColumn(name=_STATEMENT, meaning=" ".join(question.split())))
+    return TableDesign("", _ONE_DOCUMENT, (), clean_columns(columns), (EACH_DOCUMENT,), max_rows)
+
+
+def clean_columns(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
+    """Return columns as the text of a plan can say them: each name once, in one line."""
+    clean: dict[str, TableColumn] = {}
+    for column in columns[:MOST_COLUMNS]:
+        read = _column(_line(column.model_copy(update={"name": _plain(column.name)})))
+        if read.name:
+            clean.setdefault(read.name.casefold(), read)
+    return tuple(clean.values())

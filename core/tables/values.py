@@ -1,0 +1,212 @@
+"""Values by the kind of their column: normalised for readers, and in their types for programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import date
+from functools import cache
+from typing import NamedTuple
+
+from babel.core import UnknownLocaleError
+from babel.numbers import get_decimal_symbol
+
+from ..evidence.text.numbers import Number, numbers_in
+from ..evidence.text.words import dates_in, stems
+from ..records.table import TableColumn
+
+EMPTY_CELL = "–"
+"""What stands in a cell of which nothing was found; it has no words, so nothing is claimed."""
+NOT_APPLICABLE = "n/a"
+"""What stands in a cell whose column does not apply to its row."""
+TypedValue = str | float | bool | date | None
+"""A value in its type; None for an empty cell."""
+_YES = frozenset(["yes", "true", "ja", "oui", "sí", "si", "sim", "tak", "ano", "да", "是", "はい"])
+_NO = frozenset(["no", "false", "nein", "non", "não", "nie", "ne", "нет", "否", "いいえ"])
+_GROUPED = re.compile(
+    r"(?P<figure>-?\d{1,3}(?: \d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)(?: (?P<unit>[^\d;][^;]*))?"
+)
+"""A number as `normal_value` writes it."""
+_DIGIT = re.compile(r"\d")
+_GROUP = " "
+"""Separator of thousands, which is understood in every language."""
+_SMALLEST_GROUPED = 10_000
+
+
+class Amount(NamedTuple):
+    """A number with its unit of measure or currency."""
+
+    figure: float
+    unit: str
+    """May be empty."""
+
+
+def normal_value(text: str, unit: str, column: TableColumn, language: str = "") -> str:
+    """Return a value in the form of its column's kind; as it is, in one line, if it does not have
+    that form for certain.
+
+    `unit`: its unit as the source names it; empty if the text has it. `language`: ISO 639-1 code of
+    the source's language, which decides whether 1.234 is more than a thousand; empty if unknown.
+    """
+    plain = " ".join(text.split())
+    if column.kind in ("number", "money"):
+        unit = " ".join(unit.split())
+        amount = _amount(plain, unit, decimal_sign(language))
+        if amount:
+            return f"{grouped_number(amount.figure)} {amount.unit}".rstrip()
+        if unit and not plain.endswith(unit):
+            plain += f" {unit}"
+        return plain
+    if column.kind == "date":
+        return _date_in(plain) or plain
+    if column.kind == "yes/no":
+        return _yes_or_no(plain) or plain
+    if column.kind == "choice":
+        for choice in column.choices:
+            if choice.casefold() == plain.casefold():
+                return choice
+    return plain
+
+
+def quoted_value(quote: str, column: TableColumn) -> str:
+    """Return the value of a column in a quotation; empty if it has none.
+
+    It is the only number or date if the column has such; else what follows a label that names the
+    column, or all of a quotation that has words of the column.
+    """
+    if column.kind in ("number", "money"):
+        return _only(number.words for number in numbers_in(quote) if _is_figure(number))
+    if column.kind == "date":
+        return _only(quote[written.start : written.end] for written in dates_in(quote))
+    label, colon, value = quote.partition(":")
+    if colon and value.strip() and not {*stems(label)}.isdisjoint(stems(column.name)):
+        return value.strip(" *")
+    if {*stems(quote)}.isdisjoint(stems(f"{column.name} {column.meaning}")):
+        return ""
+    return quote
+
+
+def _is_figure(number: Number) -> bool:
+    """Whether a number is written in digits and no part of a name."""
+    return bool(number.digits) and not number.is_name
+
+
+def _only(texts: Iterable[str]) -> str:
+    """Return the only one of texts; empty if there is none, or several."""
+    found = list(texts)
+    if len(found) != 1:
+        return ""
+    return found[0]
+
+
+def typed(text: str, column: TableColumn) -> TypedValue:
+    """Return a normalised value in the type of its column's kind; as text if it does not have that
+    form, None if it is empty.
+
+    A number is without its unit; see `unit_of`.
+    """
+    if not text:
+        return None
+    if column.kind in ("number", "money"):
+        amount = read_amount(text)
+        if amount:
+            return amount.figure
+    if column.kind == "date":
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            return text
+    if column.kind == "yes/no" and text in ("yes", "no"):
+        return text == "yes"
+    return text
+
+
+def read_amount(text: str) -> Amount | None:
+    """Return the number that `normal_value` has written; None if the text is anything else."""
+    read = _GROUPED.fullmatch(text.strip())
+    if not read:
+        return None
+    figure = float(read["figure"].replace(_GROUP, ""))
+    if grouped_number(figure) != read["figure"]:
+        # Somebody else has written it: 1.609 may be more than a thousand.
+        return None
+    return Amount(figure, read["unit"] or "")
+
+
+def grouped_number(figure: float) -> str:
+    """Return a number with a decimal point, and with its thousands grouped if it is long."""
+    plain = f"{figure:.15g}"
+    if "e" in plain:
+        plain = f"{figure:f}".rstrip("0").rstrip(".")
+    if abs(figure) < _SMALLEST_GROUPED:
+        return plain
+    whole, point, decimals = plain.partition(".")
+    return f"{int(whole):,}".replace(",", _GROUP) + point + decimals
+
+
+def _date_in(text: str) -> str:
+    """Return the only date of a text as ISO 8601; empty if there is none, or if the text says more
+    of it."""
+    day = _only(written.iso for written in dates_in(text))
+    if len(_DIGIT.findall(text)) > len(_DIGIT.findall(day)):
+        return ""
+    return day
+
+
+@cache
+def decimal_sign(language: str) -> str:
+    """Return the decimal sign of a language, by its code; empty if that is unknown."""
+    if not language:
+        return ""
+    try:
+        return get_decimal_symbol(language)
+    except (UnknownLocaleError, ValueError):
+        return ""
+
+
+def _amount(text: str, unit: str, decimal: str) -> Amount | None:
+    """Return the number that a text consists of, with its unit; None if it says more or less.
+
+    The unit is the given one or, without one, what stands around the figures in the text.
+    """
+    numbers = numbers_in(text, decimal)
+    if len(numbers) != 1:
+        return None
+    number = numbers[0]
+    before = text[: number.start].strip(" -−+(")
+    after = text[number.end :].strip(" ).")
+    is_ambiguous = not decimal and len({*number.readings}) > 1
+    # Words around it may change what it says: about, up to.
+    if before or after not in ("", unit) or not number.digits or is_ambiguous:
+        return None
+    figure = number.value
+    if number.sign < 0:
+        figure = -figure
+    if not unit:
+        return Amount(figure, _unit_in(number.words, number.digits))
+    scaled = numbers_in(f"{number.digits} {unit}", decimal)
+    if scaled and scaled[0].has_scale and not number.has_scale:
+        # The unit has the scale: million euros.
+        figure *= scaled[0].scale
+        unit = _unit_in(scaled[0].words, scaled[0].digits)
+    return Amount(figure, unit)
+
+
+def _unit_in(words: str, digits: str) -> str:
+    """Return what a number has besides its digits and a scale: its unit as written."""
+    rest = words.replace(digits, " ", 1)
+    kept = list[str]()
+    for word in rest.split():
+        if not numbers_in(f"2 {word}")[0].has_scale:
+            kept.append(word)
+    return " ".join(kept)
+
+
+def _yes_or_no(text: str) -> str:
+    """Return `yes` or `no` for such a word in some language; empty for any other text."""
+    word = text.casefold().strip(" .!")
+    if word in _YES:
+        return "yes"
+    if word in _NO:
+        return "no"
+    return ""
