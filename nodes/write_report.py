@@ -10,8 +10,7 @@ from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import source_list
 from ..core.models.resolve import RoleModels, profile_of
-from ..core.records.report import Draft
-from ..core.writing.report import ReportEvents, clean_report
+from ..core.writing.report import ReportEvents, new_draft
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
 from ._ahead import sections_checked, with_verdicts
@@ -59,7 +58,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
             findings={**state.findings, **withheld},
             calculations={**state.calculations, **writer.calculations},
         )
-        draft = await asyncio.to_thread(_draft, turn, events, written)
+        draft = await asyncio.to_thread(new_draft, turn.state, events, written)
         draft = await with_verdicts(draft, examinations, turn)
         turn.apply(draft=draft)
         delivery = turn.delivery
@@ -102,21 +101,3 @@ def _notices(writer: TextWriter) -> list[str]:
         findings = f"{writer.shortened} findings were"
     note = f"{findings} shortened for the writer, whose model has a small context window (window)."
     return [note, *writer.notices]
-
-
-def _draft(turn: Turn, events: ReportEvents, written: str) -> Draft:
-    """Return the draft of a text."""
-    state = turn.state
-    report = clean_report(written, state.sources, state.calculations.values())
-    streamed = dict(sorted(events.citations.cited.items()))
-    return Draft(
-        text=report.text,
-        sources=tuple(report.cited.values()),
-        numbers=tuple(report.cited),
-        calculations=report.calculations,
-        streamed=events.written,
-        streamed_sources=tuple(streamed.values()),
-        removed_markers=report.removed_markers,
-        findings=tuple(state.findings),
-        title=report.title,
-    )

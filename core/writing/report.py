@@ -332,6 +332,23 @@ def clean_report(
     return CleanReport(title, text, cited, removed_markers + removed, used)
 
 
+def new_draft(state: ResearchState, events: ReportEvents, written: str) -> Draft:
+    """Return the draft of a text that was written from the state, and streamed to `events`."""
+    report = clean_report(written, state.sources, state.calculations.values())
+    streamed = dict(sorted(events.citations.cited.items()))
+    return Draft(
+        text=report.text,
+        sources=tuple(report.cited.values()),
+        numbers=tuple(report.cited),
+        calculations=report.calculations,
+        streamed=events.written,
+        streamed_sources=tuple(streamed.values()),
+        removed_markers=report.removed_markers,
+        findings=tuple(state.findings),
+        title=report.title,
+    )
+
+
 def _revision(packets: ReportPackets, before: str, after: CitingText) -> Packet:
     """Return the packet with a report that replaces the text `before`."""
     text = plain_citations(after.text)
