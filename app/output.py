@@ -16,6 +16,7 @@ from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit, Version, VersionKind
 from ..core.records.research import Finding, Run, Spent, dollars, total
 from ..core.records.sources import Source
+from ..core.tables.report_tables import sheets_of
 from ..core.writing.notes import ReportNotes
 from ..state import ResearchState
 from ._overview import ListedRun, Overview
@@ -117,6 +118,9 @@ def _run_data(stored: StoredRun) -> dict[str, Any]:
             "verdicts": [verdict.model_dump(mode="json") for verdict in state.report.verdicts],
         }
         data.update(clean_nested(checked))
+    if state.report and state.report.columns:
+        tables = [sheet.data for sheet in sheets_of(state.report)]
+        data["tables"] = clean_nested(tables)
     return data
 
 

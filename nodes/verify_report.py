@@ -79,8 +79,14 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         verdicts = await asyncio.to_thread(examination.kept_verdicts)
         if verdicts:
             kept = await turn.pages.keep(verdicts)
-    length = {"fewest_words": draft.fewest_words, "most_words": draft.most_words}
-    report = report.model_copy(update={"kept": kept, **length})
+    report = report.model_copy(
+        update={
+            "kept": kept,
+            "fewest_words": draft.fewest_words,
+            "most_words": draft.most_words,
+            "columns": draft.columns,
+        }
+    )
     report = with_house_words(report, draft, labels(run.language_code))
     turn.apply(report=report)
     delivery = turn.delivery

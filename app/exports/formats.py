@@ -104,6 +104,14 @@ FORMATS: tuple[ExportFormat, ...] = (
         evidence="short",
         check="._page:check_pdf",
     ),
+    ExportFormat("csv", "Table (CSV)", (".csv",), "text/csv", "._sheets:report_csv"),
+    ExportFormat(
+        "xlsx",
+        "Tables (Excel)",
+        (".xlsx",),
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "._sheets:report_xlsx",
+    ),
     ExportFormat(
         "bibtex", "BibTeX", (".bib",), "application/x-bibtex", "._bibliography:report_bibtex"
     ),

@@ -9,6 +9,7 @@ from typing import Literal
 
 from .research import Action, Calculation, Run
 from .sources import Dispute, NotRead, Record, Source
+from .table import TableColumn
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
 ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
@@ -79,6 +80,8 @@ class CitingText(Record):
     """The fewest words that the user asks for, or about how many; 0 if nobody named a length."""
     most_words: int = 0
     """The most words that the user asks for, or about how many; 0 if nobody named a length."""
+    columns: tuple[TableColumn, ...] = ()
+    """The columns of its table, if its rows were researched (table strategy)."""
 
     @property
     def keys(self) -> dict[int, str]:

@@ -384,6 +384,7 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
         calculations=report.calculations,
         fewest_words=report.fewest_words,
         most_words=report.most_words,
+        columns=report.columns,
         streamed=text,
         streamed_sources=report.sources,
         removed_markers=0,
@@ -402,6 +403,7 @@ def unchecked(draft: Draft) -> Report:
         sources=draft.sources,
         numbers=draft.numbers,
         calculations=draft.calculations,
+        columns=draft.columns,
         grades=draft.grades,
         follow_ups=draft.follow_ups,
     )

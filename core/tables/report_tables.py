@@ -1,0 +1,148 @@
+"""The tables of a finished report, with values in their types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+
+from ..evidence.citations.markers import marker_numbers, replace_markers
+from ..evidence.citations.rendering import without_marks, words_of_line
+from ..records.report import Report
+from ..records.sources import in_one_line
+from ..records.table import TableColumn
+from ..writing.blocks import ReportBlock, TableRow, report_blocks
+from .rows import heading_of
+from .values import EMPTY_CELL, TypedValue, read_amount, typed
+
+_CITATION = "\0"
+_CITATIONS = re.compile(rf"\s*{_CITATION}")
+"""Citations, with the white space before them."""
+
+
+class SheetCell(NamedTuple):
+    """A cell of a report's table."""
+
+    raw: str
+    """As it stands in the report."""
+    start: int
+    """Offset of its words in the text of the report."""
+    text: str
+    """Its words, without citations and marks; empty if nothing was found."""
+    value: TypedValue
+    """The words in the type of the column."""
+    unit: str = ""
+    """Unit of measure or currency of a number."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the sources that it cites."""
+        return tuple(marker_numbers(self.raw))
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether it is marked as not verified."""
+        return without_marks(self.raw) != self.raw
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """It as JSON: its value, and what else there is to say of it."""
+        data: dict[str, Any] = {"value": self.value}
+        if isinstance(self.value, date):
+            data["value"] = self.value.isoformat()
+        if self.unit:
+            data["unit"] = self.unit
+        if self.numbers:
+            data["sources"] = list(self.numbers)
+        if self.is_marked:
+            data["is_marked"] = True
+        return data
+
+    @property
+    def shown_value(self) -> str:
+        """Its value as CSV has it, not escaped."""
+        if isinstance(self.value, bool):
+            return "yes" if self.value else "no"
+        if isinstance(self.value, float):
+            return f"{self.value:.15g}"
+        if isinstance(self.value, date):
+            return self.value.isoformat()
+        return self.value or ""
+
+
+class ReportSheet(NamedTuple):
+    """A table of a report, with values in their types."""
+
+    columns: Sequence[TableColumn]
+    rows: Sequence[Sequence[SheetCell]]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """It as JSON: its columns, and its rows as lists of cells."""
+        columns = list[dict[str, Any]]()
+        for column in self.columns:
+            columns.append(column.model_dump(mode="json", exclude_defaults=True))
+        rows = list[list[dict[str, Any]]]()
+        for row in self.rows:
+            rows.append([cell.data for cell in row])
+        return {"columns": columns, "rows": rows}
+
+    def has_units(self, column: int) -> bool:
+        """Whether numbers of a column have a unit."""
+        return any(row[column].unit for row in self.rows)
+
+
+def sheets_of(report: Report) -> list[ReportSheet]:
+    """Return the tables of a report, in order.
+
+    Columns that the report knows the kind of have their values in its type, all others as text.
+    """
+    known = dict(zip(map(heading_of, report.columns), report.columns, strict=True))
+    sheets = list[ReportSheet]()
+    for block in report_blocks(report.text):
+        if block.kind == "table":
+            sheets.append(_sheet(block, known))
+    return sheets
+
+
+def _sheet(block: ReportBlock, known: Mapping[str, TableColumn]) -> ReportSheet:
+    """Return the table in a block of a report."""
+    header, _, *lines = block.text.split("\n")
+    columns = list[TableColumn]()
+    for cell in TableRow.read(header).values:
+        name = _words(cell)
+        columns.append(known.get(name) or TableColumn(name=name))
+    start = block.text.index("\n", len(header) + 1) + 1 + block.start
+    rows = list[list[SheetCell]]()
+    for line in lines:
+        rows.append(list(_cells(line, start, columns)))
+        start += len(line) + 1
+    return ReportSheet(columns, rows)
+
+
+def _cells(line: str, start: int, columns: Sequence[TableColumn]) -> Iterator[SheetCell]:
+    """Yield the cells of a row that begins at this offset of a report, one for each column."""
+    row = TableRow.read(line)
+    start += len(row.before)
+    for number, column in enumerate(columns):
+        raw = ""
+        if number < len(row.cells):
+            raw = row.cells[number]
+        text = _words(raw)
+        if text == EMPTY_CELL:
+            text = ""
+        value = typed(text, column)
+        unit = ""
+        amount = read_amount(text)
+        if amount and isinstance(value, float):
+            unit = amount.unit
+        indent = len(raw) - len(raw.lstrip())
+        yield SheetCell(raw, start + indent, text, value, unit)
+        start += len(raw) + 1
+
+
+def _words(cell: str) -> str:
+    """Return the words of a cell, without citations, marks and escapes."""
+    plain = _CITATIONS.sub("", replace_markers(without_marks(cell), _CITATION))
+    return words_of_line(in_one_line(plain.replace("\\|", "|")))

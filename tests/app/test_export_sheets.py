@@ -1,0 +1,153 @@
+"""The table of a report as CSV and as an Excel workbook."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import date, datetime
+from typing import Any
+
+import openpyxl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kit.reports import SOURCES, finished
+
+from deep_research.app.exports._sheets import report_csv, report_xlsx
+from deep_research.app.exports.finished import Finished, readable
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.rendering import plain_line
+from deep_research.core.records.report import CitedPassage, ClaimCheck, Report
+from deep_research.core.records.table import TableColumn
+from deep_research.core.tables.report_tables import sheets_of
+
+COLUMNS = (
+    TableColumn(name="Grant", is_key=True),
+    TableColumn(name="Amount", kind="money"),
+    TableColumn(name="Change", kind="number", unit="%"),
+    TableColumn(name="Deadline", kind="date"),
+    TableColumn(name="Open", kind="yes/no"),
+)
+MARK = f" *({labels('en').not_verified})*"
+LINES = [
+    "| Grant | Amount | Change (%) | Deadline | Open |",
+    "| --- | --- | --- | --- | --- |",
+    "| Harbour \\| Fund [1] | 1 200 000.5 EUR [1] | -3.5 % [2] | 2026-03-31 [1] | yes [1] |",
+    f"| =HYPERLINK(1) [1] | – | 12 % [2]{MARK} | 2026-05 [1] | no [1] |",
+    "| +44 Trust [1] | 5 EUR [1]; 6 EUR [2] | – | – | – |",
+]
+TEXT = "Three grants.\n\n" + "\n".join(LINES)
+KEYS = tuple(source.key for source in SOURCES[:2])
+
+
+def report(text: str = TEXT, **fields: Any) -> Report:
+    given = {"sources": KEYS, "numbers": (1, 2), "columns": COLUMNS, **fields}
+    return Report(text=text, **given)
+
+
+def exported(shown: Report | None = None) -> Finished:
+    return finished(report=shown or report(), cited=SOURCES[:2])
+
+
+def pages(shown: Finished) -> dict[str, list[list[Any]]]:
+    """The rows of each sheet, as a program reads them."""
+    book = openpyxl.load_workbook(io.BytesIO(report_xlsx(shown)))
+    return {
+        page.title: [[cell.value for cell in row] for row in page.iter_rows()]
+        for page in book.worksheets
+    }
+
+
+def test_a_workbook_has_the_values_of_the_table_in_their_types() -> None:
+    rows = pages(exported())["Table"]
+    assert rows == [
+        ["Grant", "Amount", "Change (%)", "Deadline", "Open"],
+        ["Harbour | Fund", 1_200_000.5, -3.5, datetime(2026, 3, 31), True],
+        ["=HYPERLINK(1)", None, 12, "2026-05", False],
+        ["+44 Trust", "5 EUR; 6 EUR", None, None, None],
+    ]
+
+
+def test_texts_from_pages_cannot_become_formulas_and_negative_numbers_stay_numbers() -> None:
+    book = openpyxl.load_workbook(io.BytesIO(report_xlsx(exported())))
+    cells = {cell.value: cell for row in book["Table"].iter_rows() for cell in row}
+    assert (cells["=HYPERLINK(1)"].data_type, cells["=HYPERLINK(1)"].quotePrefix) == ("s", True)
+    assert cells[-3.5].data_type == "n"
+    assert cells[1_200_000.5].number_format.endswith('"EUR"')
+    text = report_csv(exported())
+    assert "'=HYPERLINK(1)" in text and "'+44 Trust" in text and ",-3.5,%," in text
+
+
+def unescaped(field: str) -> str:
+    return field.removeprefix("'")
+
+
+def test_csv_is_utf8_with_a_byte_order_mark_and_gives_the_table_back() -> None:
+    data = report_csv(exported()).encode()
+    assert data.startswith(b"\xef\xbb\xbf")
+    header, *rows = csv.reader(io.StringIO(data.decode("utf-8-sig")))
+    assert header == [
+        *("Grant", "Amount", "Amount (unit)", "Change", "Change (unit)", "Deadline", "Open"),
+    ]
+    assert [[unescaped(field) for field in row] for row in rows] == [
+        ["Harbour | Fund", "1200000.5", "EUR", "-3.5", "%", "2026-03-31", "yes"],
+        ["=HYPERLINK(1)", "", "", "12", "%", "2026-05", "no"],
+        ["+44 Trust", "5 EUR; 6 EUR", "", "", "", "", ""],
+    ]
+
+
+def test_the_passage_and_the_verdict_behind_each_cell_stand_in_a_sheet_of_their_own() -> None:
+    start = TEXT.index("1 200 000.5")
+    passage = CitedPassage(
+        source=KEYS[0],
+        verdict="supported",
+        quote="=The fund pays 1,200,000.50 euros.",
+        start=0,
+        end=5,
+        content_hash="2b",
+    )
+    claim = ClaimCheck(start=start, end=start + 5, verdict="supported", passages=(passage,))
+    rows = pages(exported(report(claims=(claim,))))["Sources"]
+    [amount] = [row for row in rows if row[:2] == ["Harbour | Fund", "Amount"]]
+    assert amount[2:6] == ["1 200 000.5 EUR", "supported", 1, SOURCES[0].shown_title]
+    assert amount[-1] == "=The fund pays 1,200,000.50 euros."
+
+
+@settings(max_examples=30)
+@given(st.lists(st.text(max_size=12), min_size=1, max_size=4))
+def test_any_text_is_read_back_from_both_files(texts: list[str]) -> None:
+    names = [" ".join(plain_line(text).split()) or "x" for text in texts]
+    lines = ["| Grant |", "| --- |", *(f"| a{name} |" for name in names)]
+    shown = exported(report("\n".join(lines), columns=COLUMNS[:1]))
+    [sheet] = sheets_of(shown.report)
+    expected = [readable(row[0].text) for row in sheet.rows]
+    assert len(expected) == len(names)
+    [_, *rows] = pages(shown)["Table"]
+    assert [row[0] for row in rows] == expected
+    [_, *fields] = csv.reader(io.StringIO(report_csv(shown).removeprefix("\ufeff")))
+    assert [unescaped(field[0]) for field in fields] == expected
+
+
+def test_the_table_is_data_too() -> None:
+    [sheet] = sheets_of(report())
+    data = sheet.data
+    assert data["columns"][1] == {"name": "Amount", "kind": "money"}
+    first, second, third = data["rows"]
+    assert first[1] == {"value": 1_200_000.5, "unit": "EUR", "sources": [1]}
+    assert first[3] == {"value": "2026-03-31", "sources": [1]}
+    assert second[2] == {"value": 12.0, "unit": "%", "sources": [2], "is_marked": True}
+    assert third[1] == {"value": "5 EUR; 6 EUR", "sources": [1, 2]}
+    assert second[1] == {"value": None}
+
+
+def test_a_report_without_a_table_has_no_rows() -> None:
+    plain = exported(report("No table.", columns=()))
+    assert report_csv(plain) == ""
+    assert list(pages(plain)) == ["Sources"]
+
+
+@pytest.mark.parametrize("text", ["2026-03-31", "5 EUR"])
+def test_columns_of_unknown_kind_stay_texts(text: str) -> None:
+    shown = report(f"| What |\n| --- |\n| {text} |", columns=())
+    [sheet] = sheets_of(shown)
+    assert sheet.rows[0][0].value == text and not isinstance(sheet.rows[0][0].value, date)
