@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 from langgraph.channels import DeltaChannel, EphemeralValue
@@ -40,6 +40,7 @@ from .core.records.research import (
     ToolRequest,
 )
 from .core.records.sources import Dispute, Exclusion, Source
+from .core.records.table import RowEntry, TableWork
 
 Value = TypeVar("Value")
 
@@ -156,6 +157,10 @@ class ResearchState:
         default_factory=dict
     )
     """What was calculated for the thread, by name: `calc 2`."""
+    table: TableWork | None = None
+    """How far the search for the rows of a table has come (table strategy)."""
+    rows: Annotated[dict[str, RowEntry], delta(merge_by_id, dict)] = field(default_factory=dict)
+    """The rows of the table (table strategy), by id."""
     draft: Draft | None = None
     report: Report | None = None
     versions: Annotated[dict[str, Version], delta(merge_by_id, dict)] = field(default_factory=dict)
@@ -240,6 +245,8 @@ class StateUpdate(TypedDict, total=False):
     learnings: dict[str, Learning]
     memory: dict[str, Observation]
     calculations: Mapping[str, Calculation]
+    table: TableWork | None
+    rows: Mapping[str, RowEntry] | Overwrite
     draft: Draft | None
     report: Report | None
     versions: dict[str, Version]
@@ -260,6 +267,8 @@ def channels_reset() -> StateUpdate:
         brief=Brief(),
         steps=[],
         outcomes=Overwrite({}),
+        table=None,
+        rows=Overwrite({}),
         draft=None,
         report=None,
     )
@@ -330,6 +339,8 @@ class ResearcherState(BranchState):
     """`sub_turn_index` of the next packets."""
     written: str = ""
     """The finding, if the model has written it beside its last decision."""
+    handed_in: str = ""
+    """As in `Finding`."""
     ended: Ending | None = None
     missing: tuple[str, ...] = ()
     contradictions: tuple[Dispute, ...] = ()
@@ -361,6 +372,8 @@ class ResearcherInput(TypedDict):
     """Input of the researcher subgraph."""
 
     task: Task
+    seconds: NotRequired[float]
+    """Seconds spent waiting for a slot."""
 
 
 class ResearcherOutput(TypedDict, total=False):
@@ -489,6 +502,7 @@ class BranchUpdate(StepOutput, total=False):
     was_nudged: bool
     step: int
     written: str
+    handed_in: str
     queries: tuple[str, ...]
     next_queries: tuple[str, ...]
     open_next: tuple[str, ...]

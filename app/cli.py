@@ -259,7 +259,8 @@ def cli(log: TextIO | None) -> None:
     type=click.Choice(STRATEGIES),
     help=(
         "Strategy of a new run: orchestrated (the default; rounds of research until nothing is "
-        "missing) or planned (a plan of steps, executed within max_seconds_planned)."
+        "missing), planned (a plan of steps, executed within max_seconds_planned), or table (for "
+        "lists: finds the rows of a table and fills their cells)."
     ),
 )
 @click.option(

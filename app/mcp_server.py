@@ -53,7 +53,8 @@ Planned = Annotated[
     Field(
         description=(
             "`orchestrated`: rounds of research until nothing is missing. `planned`: a plan of "
-            "steps within a time limit."
+            "steps within a time limit. `table`: for lists; finds the rows of a table and fills "
+            "their cells."
         )
     ),
 ]

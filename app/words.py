@@ -36,8 +36,12 @@ Format = Literal["md", "json"]
 EvidenceShown = Literal["none", "short", "full"]
 """Which verdicts an export shows: none, those on statements that were corrected, marked or not
 verified, or all."""
-STRATEGIES: tuple[Strategy, ...] = ("orchestrated", "planned")
-GRAPHS: Mapping[Strategy, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
+STRATEGIES: tuple[Strategy, ...] = ("orchestrated", "planned", "table")
+GRAPHS: Mapping[Strategy, str] = {
+    "orchestrated": "deep_research",
+    "planned": "planned_research",
+    "table": "table_research",
+}
 """Name of each strategy's graph, as clients of LangGraph's server use it."""
 STRATEGY_VARIABLE = "DEEP_RESEARCH_STRATEGY"
 """Environment variable with the default strategy of new runs on the command line."""
@@ -98,7 +102,8 @@ def default_strategy() -> Strategy:
 
 def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
     """Return the strategy in a checkpoint's metadata; `orchestrated` if there is none."""
-    return "planned" if metadata.get(STRATEGY_KEY) == "planned" else "orchestrated"
+    stored = metadata.get(STRATEGY_KEY)
+    return next((known for known in STRATEGIES if known == stored), "orchestrated")
 
 
 class ReportTrust(NamedTuple):

@@ -8,8 +8,9 @@ plain names because apps may compile their graphs themselves.
 
 - `orchestrated`: the graph in which a model decides what is researched, with its researchers
 - `planned`: the graph that follows a typed plan, with its steps
+- `table`: the graph that finds the rows of a table and fills them
 - `strategies`: compiles the graph of a strategy
 - `drawable`: compiles a graph that can be drawn with its branches
 
-Both graphs use `_routing` (all conditional edges) and `_handlers` (failed nodes).
+All graphs use `_routing` (all conditional edges) and `_handlers` (failed nodes).
 """

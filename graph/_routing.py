@@ -236,6 +236,40 @@ def dispatch_steps(state: ResearchState) -> Sequence[Send] | Literal["schedule",
     return "schedule"
 
 
+def dispatch_scouts(state: ResearchState) -> Sequence[Send] | Literal["merge_rows"]:
+    """Dispatch a scout for each way to look; without any, the search for rows is over."""
+    if state.tasks:
+        return [Send("scout", {"task": task}) for task in state.tasks]
+    return "merge_rows"
+
+
+def dispatch_rows(state: ResearchState) -> Sequence[Send] | Literal["write_table"]:
+    """Dispatch a researcher for each row or group of rows; without any, write the table."""
+    if state.tasks:
+        return [Send("fill_row", {"task": task}) for task in state.tasks]
+    return "write_table"
+
+
+def route_after_collect_table(
+    state: ResearchState,
+) -> Literal["find_rows", "collect_rows", "orchestrate"]:
+    """Go on with the search for rows, put cells into them, or go on with an edit."""
+    if state.run.entry == "edit":
+        return "orchestrate"
+    return "find_rows" if _is_finding_rows(state) else "collect_rows"
+
+
+def _is_finding_rows(state: ResearchState) -> bool:
+    """Whether rows of the table are still searched for."""
+    return state.table is None or state.table.phase == "finding"
+
+
+def route_after_collect_rows(state: ResearchState) -> Literal["fill_gaps", "write_table"]:
+    """Look for the cells that were not found, once; then write the table."""
+    assert state.table is not None
+    return "fill_gaps" if state.table.phase == "filling" else "write_table"
+
+
 def route_into_step(state: StepState) -> Literal["choose_queries", "analyze"]:
     """Search if the step requires it, otherwise analyze what is known."""
     return "choose_queries" if state.task.step.requires_search else "analyze"

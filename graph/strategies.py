@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from langgraph.graph import StateGraph
 
 from ..core.records.research import Strategy
 from .drawable import DrawableGraph
 from .orchestrated import build_orchestrated_graph
 from .planned import build_planned_graph
+from .table import build_table_graph
+
+_BUILDERS: Mapping[Strategy, Callable[[], StateGraph[Any, Any, Any, Any]]] = {
+    "orchestrated": build_orchestrated_graph,
+    "planned": build_planned_graph,
+    "table": build_table_graph,
+}
 
 
 class StrategyGraph(DrawableGraph):
@@ -16,5 +26,4 @@ class StrategyGraph(DrawableGraph):
     @classmethod
     def of_strategy(cls, strategy: Strategy, name: str) -> Self:
         """Return the graph of a strategy, under a name, without checkpointer."""
-        build = build_planned_graph if strategy == "planned" else build_orchestrated_graph
-        return cls.of(build().compile(name=name))
+        return cls.of(_BUILDERS[strategy]().compile(name=name))

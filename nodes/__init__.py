@@ -1,4 +1,4 @@
-"""The nodes of both graphs, one file each, named after the node.
+"""The nodes of all graphs, one file each, named after the node.
 
 They return state updates and never choose edges. Owns one function per node, `async def verb(state,
 runtime)`, such as writing the plan, the report or a finding, clarifying, grading or verifying, with
@@ -11,6 +11,7 @@ Nodes import no other node, only their frame:
 - `step_turn`: the same for a step of a plan, with what is known and learned there, and the forms
   that models fill in on its results
 
-Read `begin` first, the entry, then `orchestrate` (a model decides what is researched next) or
-`schedule` (the typed plan decides). Every module that is named after a node is public.
+Read `begin` first, the entry, then `orchestrate` (a model decides what is researched next),
+`schedule` (the typed plan decides) or `find_rows` (the rows of a table decide). Every module that
+is named after a node is public.
 """

@@ -14,12 +14,14 @@ from langgraph.types import interrupt
 from ..core.accounts.ledger import FinishedRuns
 from ..core.dialogue.conversation import check_question, marked, safe_text
 from ..core.dialogue.plan_text import MOST_REQUIREMENTS, PlanText
-from ..core.errors import QuestionRefused
+from ..core.errors import ModelFailed, NoPlan, QuestionRefused
 from ..core.events.blocks import PlanPackets
 from ..core.events.packets import OverallStop
 from ..core.evidence.citations.labels import is_approval, labels
 from ..core.models.resolve import RoleModels
-from ..core.records.research import Plan
+from ..core.records.research import Plan, Run
+from ..core.settings.limits import Limits
+from ..core.tables.design import MOST_COLUMNS
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -134,6 +136,11 @@ def reviewed(plan: Plan, answer: UserDecision, max_steps: int) -> Plan:
     return plan.model_copy(update={"review": "rejected", "comment": answer.text})
 
 
+def most_steps(run: Run, limits: Limits) -> int:
+    """Return the maximum number of steps of a run's plan; those of a table are its columns."""
+    return MOST_COLUMNS if run.strategy == "table" else limits.max_plan_steps
+
+
 def _is_numbered_list(text: str) -> bool:
     """Whether a text begins with a step, and has at least two steps, numbered from 1.
 
@@ -161,6 +168,15 @@ async def offer_plan(turn: Turn, plan: Plan) -> StateUpdate:
         update["messages"] = [marked(plan.text, "plan")]
         turn.emit(OverallStop.of(update["run"], placement.turn_index))
     return {**update, "plan": plan}
+
+
+def without_plan(error: ModelFailed) -> NoPlan:
+    """Return the error of a run whose planner's model did not fill in its form; raises the error
+    itself if the call has failed for another reason."""
+    if type(error) is not ModelFailed:
+        raise error
+    reason = str(error).rstrip(".")
+    return NoPlan(f"{reason}. Resume the run, or choose another model (setting models).")
 
 
 async def end_run(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

@@ -45,7 +45,7 @@ from ..tools.offer import (
     note_user,
 )
 from ..tools.run_engines import SearchEngines
-from ._answers import UserDecision, reviewed
+from ._answers import UserDecision, most_steps, reviewed
 
 _MAX_PROGRESS_PACKETS = 100
 """Maximum number of indexing progress packets."""
@@ -129,7 +129,7 @@ async def _continue(
     if entry == "plan_reply" and state.plan:
         replies = [message for message in state.messages if isinstance(message, HumanMessage)]
         answer = UserDecision("respond", safe_text(replies[-1].text).strip())
-        update["plan"] = reviewed(state.plan, answer, context.limits.max_plan_steps)
+        update["plan"] = reviewed(state.plan, answer, most_steps(run, context.limits))
     return update
 
 
@@ -216,8 +216,8 @@ async def _start(
         version=await asyncio.to_thread(code_version),
         strategy=strategy,
         entry=entry,
-        # What a report is to be changed to is in the user's words.
-        outline="" if entry == "edit" else context.outline.strip(),
+        # What a report is to be changed to is in the user's words; a table has no sections.
+        outline="" if entry == "edit" or strategy == "table" else context.outline.strip(),
         first_title=state.run.first_title or state.title,
         depth=None if context.depth == "standard" else context.depth,
         is_quick=context.depth == "quick" and entry != "edit",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pydantic import Field, field_validator
 
 from ..core.dialogue.plan_text import MOST_REQUIREMENTS, PlanText, plan_of_steps
-from ..core.errors import ModelFailed, NoPlan
+from ..core.errors import ModelFailed
 from ..core.events.blocks import PlanPackets
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import ResearchMemory
@@ -16,7 +16,7 @@ from ..core.records.plan import PlanStep
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from ._answers import offer_plan
+from ._answers import offer_plan, without_plan
 from .turn import NodeRuntime, Turn, begin_turn
 
 
@@ -172,9 +172,4 @@ async def _ask(turn: Turn) -> MakePlan:
             ),
         )
     except ModelFailed as error:
-        if type(error) is not ModelFailed:
-            raise
-        reason = str(error).rstrip(".")
-        raise NoPlan(
-            f"{reason}. Resume the run, or choose another model (setting models)."
-        ) from None
+        raise without_plan(error) from None

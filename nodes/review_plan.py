@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 
 from ..core.models.resolve import RoleModels, settings_of
 from ..state import ResearchState, StateUpdate
-from ._answers import NO_COMMENT, end_run, pause_for_answer, request, reviewed
+from ._answers import NO_COMMENT, end_run, most_steps, pause_for_answer, request, reviewed
 from .turn import NodeRuntime
 
 _ONLY_LISTS = (
@@ -35,5 +35,5 @@ async def review_plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     if answer.decision == "end":
         return await end_run(state, runtime)
     run = state.run.model_copy(update={"status": "running"})
-    plan = reviewed(plan, answer, limits.max_plan_steps)
+    plan = reviewed(plan, answer, most_steps(run, limits))
     return {"messages": [HumanMessage(answer.text or NO_COMMENT)], "plan": plan, "run": run}

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from langchain_core.messages import (
@@ -24,6 +24,7 @@ from langgraph.runtime import Runtime
 from ..core.accounts.ledger import Ledger, UnsettledCosts
 from ..core.concurrency import Failed
 from ..core.dialogue.conversation import Conversation, progress_chunk
+from ..core.dialogue.transcripts import Calls
 from ..core.errors import failure_of, log_failure
 from ..core.events.blocks import ActivityKind, activity
 from ..core.events.call import CallEvents, SilentEvents
@@ -40,6 +41,7 @@ from ..core.records import tool_names
 from ..core.records.plan import Learning, PlanStep, StepTask
 from ..core.records.research import Action, Progress, Run, Spent, Task
 from ..core.records.sources import Dispute, Source
+from ..core.records.table import HandedIn, TableTask
 from ..core.settings.context import Context, Role, Watch
 from ..core.store.pages import Inbox, Pages, Sent
 from ..core.writing.basis import ReportBasis
@@ -61,6 +63,7 @@ from ._control import CALCULATED_FINDING_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_
 from ._disputes import declared_disputes
 from ._facts import facts_of_researcher, facts_of_run
 from ._knowledge import as_learned, as_sources
+from ._table_forms import end_of_table_task, quoted_cells, with_table_form
 
 Value = TypeVar("Value")
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
@@ -103,6 +106,9 @@ class NodeTurn(Generic[Events]):
         self.scope = work.scope
         """What the question may search."""
         self.context = settings_of(runtime).within(self.scope)
+        if isinstance(work, TableTask):
+            limits = self.context.limits.for_table()
+            self.context = self.context.model_copy(update={"limits": limits})
         self.pages = Pages.of_node(runtime.store, question_id)
         self.emitter = Emitter.of_node(question_id)
         self.placement = placement
@@ -523,10 +529,15 @@ class ResearcherTurn(BranchTurn[Events]):
             max_queries=context.limits.max_queries,
             documents="" if task.scope.reads_all else task.scope.documents,
             has_read_all=task.scope.reads_all,
+            hands_in=_handed_in_by(task),
         )
         conversation = documents_first([HumanMessage(task.text)], notes)
         messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
-        if schemas:
+        if isinstance(task, TableTask):
+            tools = [*schemas.values(), self.table_schema]
+            if schemas and not reasons:
+                tools.append(THINK_TOOL_SCHEMA)
+        elif schemas:
             tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA]
             if not reasons:
                 tools.append(THINK_TOOL_SCHEMA)
@@ -546,11 +557,37 @@ class ResearcherTurn(BranchTurn[Events]):
         )
         return request._replace(**fields)
 
+    @property
+    def table_schema(self) -> dict[str, Any]:
+        """Schema of the tool by which the researcher hands in rows or cells of a table."""
+        assert isinstance(self._task, TableTask)
+        return end_of_table_task(self._task)
+
+    def with_table_form(self, calls: Calls) -> tuple[Calls, HandedIn | None]:
+        """Return the calls of a message, of which those that hand in rows or cells with faults are
+        refused; and what the first other one hands in, None if the task is not for a table."""
+        if not isinstance(self._task, TableTask):
+            return calls, None
+        return with_table_form(calls, self._task, self._state)
+
+    def quoted_cells(self, quotes: Mapping[str, tuple[str, int]]) -> HandedIn:
+        """Return what quotations hand in for a row; `quotes` have their source numbers, by
+        column."""
+        assert isinstance(self._task, TableTask)
+        return quoted_cells(quotes, self._task, self._state)
+
     def disputes_in(self, arguments: Mapping[str, Any]) -> tuple[Dispute, ...]:
         """Return the disputes that the model declares in the argument `contradictions` of a
         call.
         """
         return declared_disputes(arguments, self._state)
+
+
+def _handed_in_by(task: Task) -> Literal["", "rows", "cells"]:
+    """Return what a researcher hands in instead of a finding."""
+    if not isinstance(task, TableTask):
+        return ""
+    return "rows" if task.is_scout else "cells"
 
 
 def documents_first(task: Sequence[AnyMessage], notes: Sequence[AnyMessage]) -> list[AnyMessage]:

@@ -7,8 +7,6 @@ import asyncio
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import mark_withheld
 from ..core.errors import NoReport
-from ..core.evidence.citations.labels import labels
-from ..core.evidence.citations.rendering import source_list
 from ..core.models.resolve import RoleModels, profile_of
 from ..core.writing.report import ReportEvents, new_draft
 from ..core.writing.write import TextWriter
@@ -63,9 +61,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         turn.apply(draft=draft)
         delivery = turn.delivery
         message = await asyncio.to_thread(delivery.draft_message, draft, events)
-    sources = [state.sources[key] for key in draft.streamed_sources]
-    listed = source_list(sources, labels(run.language_code), delivery.reader)
-    events.stream("\n\n" + listed)
+    delivery.stream_sources(draft, events)
     return {
         **update,
         "draft": draft,

@@ -57,6 +57,7 @@ deep_research = ServedGraph.of(
 planned_research = ServedGraph.of(
     compile_graph("planned"), context_schema=UserSettings, name="Planned research"
 )
+table_research = ServedGraph.of(compile_graph("table"), context_schema=UserSettings, name="Table")
 
 
 @asynccontextmanager

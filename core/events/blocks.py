@@ -16,6 +16,7 @@ from ..records.plan import Iteration, Learning, PlanStep
 from ..records.report import Audit, Grade
 from ..records.research import Scope, UsualCost
 from ..records.sources import Dispute, Source, short_hash
+from ..records.table import RowEntry, RowResult, TableCell
 from . import packets
 from .packets import Icon, Packet, Placement
 
@@ -164,6 +165,50 @@ class StepPackets(NamedTuple):
             placement=self.placement, step_id=step.id, status=step.status, reason=step.reason
         )
         return [done, packets.SectionEnd(placement=self.placement)]
+
+
+class TablePackets(NamedTuple):
+    """The packets of the rows of a table."""
+
+    placement: Placement
+
+    def rows(self, entries: Iterable[RowEntry]) -> Iterator[Packet]:
+        """Yield the packets on rows as the state has them."""
+        for entry in entries:
+            yield packets.RowShown(
+                placement=self.placement,
+                row_id=entry.id,
+                name=entry.name,
+                standing=entry.standing,
+                reason=entry.reason,
+            )
+
+    def filled(self, names: Mapping[str, str], results: Iterable[RowResult]) -> Iterator[Packet]:
+        """Yield the packets on rows that a researcher has filled; `names`: of the rows, by id."""
+        for result in results:
+            yield packets.RowShown(
+                placement=self.placement,
+                row_id=result.row,
+                name=names[result.row],
+                standing="rejected" if result.reason else "filled",
+                reason=result.reason,
+                cells=list(map(_cell_shown, result.cells)),
+            )
+
+
+def _cell_shown(cell: TableCell) -> packets.CellShown:
+    """Return a cell as packets show it."""
+    texts = dict[str, None]()
+    sources = dict[str, None]()
+    for value in cell.values:
+        texts[value.text] = None
+        sources[value.source] = None
+    return packets.CellShown(
+        column=cell.column,
+        state=cell.state,
+        text="; ".join(filter(None, texts)),
+        document_ids=list(filter(None, sources)),
+    )
 
 
 class ResearcherPackets(NamedTuple):

@@ -15,6 +15,7 @@ from ..records.plan import StepKind
 from ..records.report import Audit, Grade
 from ..records.research import Run, Task, UsualCost
 from ..records.sources import UNRESOLVED, DisputeSubject, Extent, NotRead, Origin
+from ..records.table import CellState, RowStanding
 
 _ABOUT_CALLS = frozenset(
     {"call_continued", "call_delayed", "call_finished", "call_pending", "chat_heartbeat"}
@@ -205,6 +206,34 @@ class StepDone(Packet):
     status: Literal["completed", "failed", "skipped"]
     reason: str
     """Why the step failed, was skipped, or stopped early."""
+
+
+class CellShown(BaseModel):
+    """A cell of a table, as shown to clients while it is filled."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    column: str
+    state: CellState
+    text: str
+    """What its sources say; empty if nothing was found."""
+    document_ids: list[str]
+    """Ids of these sources."""
+
+
+class RowShown(Packet):
+    """A row of a table was found, filled, or left out; later packets on a row replace earlier
+    ones."""
+
+    type: Literal["table_row"] = "table_row"
+    row_id: str
+    name: str
+    standing: RowStanding
+    reason: str = ""
+    """Why it does not count or was left out; the name of the row that a duplicate is the same
+    as."""
+    cells: list[CellShown] = Field(default_factory=list)
+    """The cells that were filled since the last packet on the row."""
 
 
 class DisputeShown(BaseModel):
@@ -568,9 +597,9 @@ AnyPacket = Annotated[
     | OpenUrlDocuments | ToolProblems | FindingStart | FindingDelta | FindingCitedDocuments
     | MessageStart | MessageDelta | CitationInfo | NotesAdded | ReportRevised | ReportGraded
     | ReportAudited | MessageRead | PacketError | Activity | Summary | StepStarted | StepLearnings
-    | StepAssessed | StepDone | ContradictionsFound | ReportFraming | Sources | DocumentsIndexed
-    | CallDelayed | CallPending | CallContinued | CallFinished | ElapsedTime | ChatHeartbeat
-    | OverallStop,
+    | StepAssessed | StepDone | RowShown | ContradictionsFound | ReportFraming | Sources
+    | DocumentsIndexed | CallDelayed | CallPending | CallContinued | CallFinished | ElapsedTime
+    | ChatHeartbeat | OverallStop,
     Field(discriminator="type"),
 ]  # fmt: skip
 """All packets, distinguished by `type`."""

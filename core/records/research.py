@@ -14,7 +14,7 @@ Ending = Literal["done", "partial", "failed"]
 Decision = Literal["again", "research", "analyze", "report"]
 Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation", "edit"]
 Depth = Literal["quick", "standard", "deep", "auto"]
-Strategy = Literal["orchestrated", "planned"]
+Strategy = Literal["orchestrated", "planned", "table"]
 InputOrigin = Literal["source", "request", "report", "calculation", "constant", "supposed"]
 """Where an input of a calculation comes from.
 
@@ -261,6 +261,9 @@ class Finding(Assignment):
     corrected_markers: int = 0
     """Number of citations that named another source than the one that states it, and were
     corrected."""
+    handed_in: str = ""
+    """SHA-256 (hex) of the rows or cells that it hands in for a table, in the store; empty for any
+    other finding."""
 
     @property
     def lists_learnings(self) -> bool:

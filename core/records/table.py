@@ -80,7 +80,7 @@ class RowCandidate(Record):
     @property
     def name(self) -> str:
         """The values of its key in one line."""
-        return " · ".join(self.key)
+        return " · ".join(filter(None, self.key))
 
 
 class ScoutResult(Record):
@@ -162,6 +162,8 @@ class TableWork(Record):
     """Number of latest rounds in a row that brought no new row."""
     tried: tuple[str, ...] = ()
     """Ways to look that scouts were given."""
+    sent: tuple[str, ...] = ()
+    """Those of the last round."""
     waiting: tuple[str, ...] = ()
     """Ways to look that wait for a later round."""
     cycle: int = 0

@@ -45,6 +45,9 @@ DEEP = {
 """The limits of depth `deep` that differ from `standard`."""
 
 
+_OF_PAGES = ("max_pages", "max_host_pages")
+_PAGES_OF_ROW = 3
+"""Pages that a row of a table may need."""
 _MOST_WEB_RESULTS = 20
 _MOST_ELEMENTS = 20
 """Most elements in a prompt."""
@@ -105,6 +108,10 @@ class Limits(KnownNames, EnvironmentSettings):
     """Rounds of tool use per researcher."""
     max_plan_steps: int = Field(default=6, ge=1)
     """Steps of a plan."""
+    max_rows: int = Field(default=40, ge=1)
+    """Rows of a table; further ones that were found are named."""
+    max_cells: int = Field(default=2000, ge=1)
+    """Cells of a table, in all its rows and columns."""
     checklist_rounds: int = Field(default=1, ge=0)
     """Extra research rounds on checklist items that the draft leaves open; 0: the draft is not
     graded."""
@@ -237,6 +244,12 @@ class Limits(KnownNames, EnvironmentSettings):
     def deepened(self) -> Limits:
         """Return the limits of depth `deep`; those that were set explicitly are unchanged."""
         return self._with(DEEP)
+
+    def for_table(self) -> Limits:
+        """Return the limits for a table, whose rows may each have a page on the same host; those
+        that were set explicitly are unchanged."""
+        pages = _PAGES_OF_ROW * self.max_rows
+        return self._with({name: max(getattr(self, name), pages) for name in _OF_PAGES})
 
     def narrowed(self) -> Limits:
         """Return the limits for a model that works in small steps; those that were set explicitly

@@ -185,8 +185,13 @@ def _read(form: type[Filled], calls: Calls, secrets: Secrets) -> Filled | str:
     try:
         return form.model_validate(json.loads(arguments))
     except ValidationError as error:
-        faults = list[str]()
-        for fault in error.errors():
-            field = ".".join(map(str, fault["loc"]))
-            faults.append(f"{field}: {fault['msg']}")
-        return "; ".join(faults)
+        return form_faults(error)
+
+
+def form_faults(error: ValidationError) -> str:
+    """Return what is wrong with a form, worded for the model that filled it in."""
+    faults = list[str]()
+    for fault in error.errors():
+        field = ".".join(map(str, fault["loc"]))
+        faults.append(f"{field}: {fault['msg']}")
+    return "; ".join(faults)

@@ -216,14 +216,15 @@ class ReportNotes:
 
         `cited`: keys of the sources that the report cites. Tasks are those of researchers and the
         searches of a typed plan, each with its follow-ups. Left out are tasks that other notes
-        name, tasks on open requirements, which are graded, and those whose results may have no
-        source: analyses, calculations, and calls of an app's tools.
+        name, tasks on open requirements, which are graded, those that fill a table, and those whose
+        results may have no source: analyses, calculations, and calls of an app's tools.
         """
         by_topic = dict[str, list[Finding]]()
         for finding in self._state.own_findings:
             topic = finding.step.partition(".")[0] or finding.id
             is_on_requirement = finding.id.startswith(ON_OPEN_REQUIREMENT)
-            if not finding.is_analysis and not is_on_requirement:
+            is_cited_by_code = finding.is_analysis or bool(finding.handed_in)
+            if not is_cited_by_code and not is_on_requirement:
                 by_topic.setdefault(topic, []).append(finding)
         for step_id in self._steps_left_out():
             by_topic.pop(step_id, None)

@@ -38,6 +38,7 @@ from ..evidence.citations.rendering import (
     clean_for_draft,
     plain_citations,
     plain_line,
+    source_list,
     title_line,
     warning_above,
     with_marks,
@@ -247,6 +248,11 @@ class Delivery:
         thought = events.thoughts.strip() or self._state.progress.thought
         message = self._message(unchecked(draft), "draft", thought)
         return message.model_copy(update={"id": events.message_id})
+
+    def stream_sources(self, draft: Draft, events: ReportEvents) -> None:
+        """Stream the list of the sources that a draft has cited as it was streamed."""
+        sources = [self._state.sources[key] for key in draft.streamed_sources]
+        events.stream("\n\n" + source_list(sources, self._words, self.reader))
 
     def changed_draft_messages(self, draft: Draft) -> list[BaseMessage]:
         """Return the message with a changed draft, which replaces the old draft's message.

@@ -157,6 +157,7 @@ def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
 
 
 deep_research, planned_research = served("orchestrated"), served("planned")
+table_research = served("table")
 
 
 async def ok() -> dict[str, bool]:

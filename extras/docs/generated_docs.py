@@ -29,6 +29,7 @@ from deep_research.core.settings.limits import Limits
 from deep_research.graph.drawable import compile_drawable
 from deep_research.graph.orchestrated import build_orchestrated_graph, build_researcher_graph
 from deep_research.graph.planned import build_planned_graph, build_step_graph
+from deep_research.graph.table import build_table_graph
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -325,7 +326,7 @@ PAGES: Mapping[str, Callable[[str], str]] = {
     "get-started.md": lambda text: _QUOTED.sub(lambda _: demo_report(), text, count=1),
     "concepts.md": lambda text: draw_graphs(text, build_orchestrated_graph),
     "contributing/architecture.md": lambda text: draw_graphs(
-        text, build_researcher_graph, build_planned_graph, build_step_graph
+        text, build_researcher_graph, build_planned_graph, build_step_graph, build_table_graph
     ),
     "contributing/behaviour.md": _behaviour,
     "contributing/faults.md": _faults,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.tool import tool_call
@@ -21,6 +22,7 @@ from ...core.models.resolve import RoleModels
 from ...core.records import tool_names
 from ...core.records.research import Action, Ending, ToolRequest, total
 from ...core.records.sources import Source
+from ...core.records.table import TableTask
 from ...core.settings.context import Context
 from ...core.writing.calculating import Calculations
 from ...prompts import render_prompt
@@ -30,6 +32,8 @@ from ...tools.results import known_in, shrunk
 from ..turn import FINISHING, NodeRuntime, ResearcherTurn, log_early_end
 from ._next_action import CUT_OFF, choose_action, finding_beside
 
+_OPENED_FIRST = "open-first"
+"""Id of the call that opens the pages that name the rows of a task."""
 _MOST_SHRINKS = 2
 """How often older results may be shortened: each time invalidates the provider's prompt cache."""
 
@@ -74,11 +78,14 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     turn.events.may_search = bool(offered)
     if task.scope.reads_all and not state.notes:
         # All documents are read before the first call of the model.
-        asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=DOCUMENTS_CALL)
         arguments = {"documents": [*task.scope.whole]}
-        request = ToolRequest(id=DOCUMENTS_CALL, tool=asked["name"], arguments=arguments)
-        return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
-    if not offered and not RoleModels(context).is_capable("researcher"):
+        return _own_call(tool_names.READ_DOCUMENTS, arguments, DOCUMENTS_CALL)
+    if isinstance(task, TableTask) and task.open_first and not state.notes:
+        # The pages that name its rows, too.
+        arguments = {"urls": [*task.open_first]}
+        return _own_call(tool_names.OPEN_URL, arguments, _OPENED_FIRST)
+    is_quoting = isinstance(task, TableTask) and RoleModels(context).is_extractive("researcher")
+    if is_quoting or (not offered and not RoleModels(context).is_capable("researcher")):
         # All documents have been read, and there is nothing to decide.
         return {"ended": "done", "request": None}
     heard = turn.hear(sent)
@@ -105,6 +112,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         }
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL, tool_names.CALCULATE}
     calls = Calls.read(reply.message, tools, state.notes)
+    calls, table = turn.with_table_form(calls)
     results = dict[str, str]()
     actions = list[Action]()
     calculations = Calculations(partial(_calculator, state, turn))
@@ -125,6 +133,8 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         written = await calculations.beside(action.report.arguments, written)
     new = [*heard, *reply.withheld]
     new += calls.answered(action.answers)
+    if table and is_finished:
+        written = table.text
     update = BranchUpdate(
         **spent,
         notes=[new],
@@ -144,17 +154,28 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
             "missing": missing_in(declared) or (),
             "contradictions": turn.disputes_in(declared),
         }
+    if table and is_finished:
+        update["handed_in"] = await turn.pages.keep(table.content)
     if was_cut:
         update |= {"ended": "partial", "reason": CUT_OFF}
     return update
 
 
+def _own_call(tool: str, arguments: dict[str, Any], call_id: str) -> BranchUpdate:
+    """Return the update for a call that code makes before the model is first asked."""
+    shown = {} if tool == tool_names.READ_DOCUMENTS else arguments
+    asked = tool_call(name=tool, args=shown, id=call_id)
+    request = ToolRequest(id=call_id, tool=tool, arguments=arguments)
+    return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
+
+
 def _citable(state: ResearcherState, turn: ResearcherTurn[DecisionEvents]) -> dict[int, Source]:
     """Return the sources that a finding beside a decision may cite, by number.
 
-    There are none for a small model, which is asked for a list of facts in any case.
+    There are none for a small model, which is asked for a list of facts in any case, and none for a
+    table, whose rows and cells are handed in by a form.
     """
-    if turn.is_by_small_model:
+    if turn.is_by_small_model or isinstance(state.task, TableTask):
         return {}
     return {number: state.sources[key] for number, key in enumerate(state.numbered, 1)}
 
@@ -229,11 +250,18 @@ async def _ask(
         may_write=may_write,
         has_written=bool(state.written),
         may_search=may_search,
+        hands_in=isinstance(state.task, TableTask),
     )
     if state.written and state.was_nudged:
         # Messages without a call are not among the notes.
         notes = [*notes, AIMessage(state.written)]
     request = turn.request(notes, reminder)
+    if isinstance(state.task, TableTask):
+        return await ask_model(
+            request._replace(max_tokens=turn.context.limits.finding_tokens),
+            turn.context,
+            turn.events,
+        )
     if may_write:
         request = request._replace(max_tokens=turn.context.limits.finding_tokens)
         if not state.was_nudged:

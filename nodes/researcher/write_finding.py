@@ -9,9 +9,10 @@ from langchain_core.messages import AIMessage
 from typing_extensions import override
 
 from ...core.concurrency import Failed
-from ...core.dialogue.transcripts import Finish
+from ...core.dialogue.transcripts import Calls, Finish
 from ...core.errors import ModelFailed, RunFailed
-from ...core.events.blocks import ResearcherPackets
+from ...core.events.blocks import ResearcherPackets, TablePackets
+from ...core.events.call import SilentEvents
 from ...core.events.log import Emitter
 from ...core.events.packets import (
     Packet,
@@ -21,11 +22,13 @@ from ...core.evidence.checking.units import report_units
 from ...core.evidence.checking.verification import ShownSources
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.rendering import clean_prose
-from ...core.models.ask import Reply, Withheld
+from ...core.evidence.text.sentences import LINE_MARK
+from ...core.models.ask import Reply, Withheld, ask_model
 from ...core.models.request import Request
 from ...core.models.resolve import RoleModels
 from ...core.records import tool_names
 from ...core.records.research import Ending, Finding
+from ...core.records.table import HandedIn, RowResults, TableTask
 from ...core.store.pages import Pages
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render_prompt
@@ -118,6 +121,8 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     if state.ended == "failed" or not state.actions:
         # Without a source, the model would write from memory.
         raise RunFailed(state.reason or _NOTHING_CONSULTED)
+    if isinstance(state.task, TableTask):
+        return await _table_finding(state, state.task, turn)
     context = turn.context
     request, reply = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
@@ -163,6 +168,91 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
         corrected_markers=corrected,
         calculations=tuple(state.calculations.values()),
     )
+
+
+async def _table_finding(
+    state: ResearcherState, task: TableTask, turn: ResearcherTurn[FindingEvents]
+) -> Finding:
+    """Return the finding of a scout or a researcher of rows; without a form beside its last
+    decision, its model is asked to hand in one now, twice if need be."""
+    text = state.written
+    content = state.handed_in
+    fault = ""
+    if not content:
+        if RoleModels(turn.context).is_extractive("researcher"):
+            table = await _quoted_cells(state, task, turn)
+        else:
+            table = await _table_form(state, turn)
+        text = table.text
+        content = await turn.pages.keep(table.content)
+        fault = state.reason
+    if not task.is_scout:
+        results = RowResults.model_validate_json(await turn.pages.text(content) or "{}")
+        names = {row.id: row.name for row in task.rows}
+        turn.emit(*TablePackets(turn.tab).filled(names, results.rows))
+    turn.events.on_text(text)
+    known = range(1, len(state.numbered) + 1)
+    cited = [state.sources[state.numbered[number - 1]] for number in cited_numbers(text, known)]
+    turn.emit(*ResearcherPackets(turn.tab).finding_end(cited))
+    return Finding(
+        **task.assignment,
+        text=text,
+        handed_in=content,
+        sources=tuple(state.numbered),
+        ended="partial" if fault else "done",
+        reason=fault,
+        contradictions=state.contradictions,
+        failures=tuple(state.failures),
+        withheld=Withheld.of(state.notes).results,
+        left_out=Withheld.of(state.notes).titles,
+        seconds=turn.seconds,
+        actions=tuple(state.actions),
+    )
+
+
+async def _quoted_cells(
+    state: ResearcherState, task: TableTask, turn: ResearcherTurn[FindingEvents]
+) -> HandedIn:
+    """Return the cells of a row as quotations of its document, one for each column that it says
+    something of."""
+    notes = await turn.notes()
+    known = range(1, len(state.numbered) + 1)
+    quotes = dict[str, tuple[str, int]]()
+    for column in task.columns:
+        if column.is_key:
+            continue
+        request = turn.request(notes, "", tools=[], tool_choice="none")
+        about = f"{column.name} {column.meaning}".strip()
+        request = request._replace(facts=request.facts._replace(task=about))
+        quoted = await write_silently(request, turn.context, turn.events)
+        first = next((line for line in quoted.text.split("\n") if cited_numbers(line, known)), "")
+        if first:
+            quotes[column.name] = (LINE_MARK.sub("", first), cited_numbers(first, known)[0])
+    return turn.quoted_cells(quotes)
+
+
+async def _table_form(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) -> HandedIn:
+    """Have the model hand in its form; raises `ModelFailed` if it does not, even when asked
+    again."""
+    notes = turn.in_view(await turn.notes())
+    fault = ""
+    for _ in range(2):
+        reminder = render_prompt("_hand_in", "reminder", reason=state.reason, again=bool(fault))
+        request = turn.request(
+            notes,
+            reminder,
+            tools=[turn.table_schema],
+            max_tokens=turn.context.limits.finding_tokens,
+        )
+        silent = SilentEvents(turn.emitter, turn.events.placement)
+        silent.bill = turn.events.bill
+        reply = await ask_model(request, turn.context, silent)
+        calls = Calls.read(reply.message, {tool_names.GENERATE_REPORT}, notes)
+        calls, table = turn.with_table_form(calls)
+        if table:
+            return table
+        fault = calls.fault
+    raise ModelFailed(f"its model handed in nothing that could be read: {fault}")
 
 
 async def _with_right_citations(

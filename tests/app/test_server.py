@@ -23,7 +23,7 @@ from kit.server import GRAPH, THREE_TASKS, Conversation, Server, said
 from langgraph_sdk.client import LangGraphClient
 
 from deep_research.app.stream import read_packet
-from deep_research.core.events.packets import OverallStop
+from deep_research.core.events.packets import OverallStop, RowShown
 
 ATTACKS = """async ([server, token]) => {
   const got = {};
@@ -278,6 +278,20 @@ async def test_the_planned_strategy_is_served_beside_the_other(
     } <= types
     metadata: Any = (await client.threads.get_state(talk.thread))["metadata"]
     assert metadata["research_strategy"] == "planned"
+    assert server.complaints() == []
+
+
+@pytest.mark.slow
+async def test_the_table_strategy_is_served_and_streams_its_rows(
+    client: LangGraphClient, server: Server
+) -> None:
+    talk = await Conversation(client, graph="table_research").create()
+    await talk.ask("A table of all documents: height of the light")
+    values = await talk.ask(None, command={"resume": "yes"})
+    assert "| Document |" in values["report"]["text"]
+    rows = [read_packet(packet) for packet in talk.packets()]
+    shown = [packet for packet in rows if isinstance(packet, RowShown)]
+    assert {packet.standing for packet in shown} == {"found", "filled"}
     assert server.complaints() == []
 
 

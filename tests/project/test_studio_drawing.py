@@ -12,6 +12,7 @@ from deep_research.graph.drawable import DrawableGraph
     ("graph", "inside"),
     [
         (server.deep_research, {"think_or_act", "use_tools", "write_finding"}),
+        (server.table_research, {"think_or_act", "use_tools", "write_finding"}),
         (server.planned_research, {"choose_queries", "search", "study", "analyze", "evaluate"}),
     ],
 )

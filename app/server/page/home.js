@@ -6,7 +6,8 @@ import { drawFiles, fileBlocks, fileInput, fileList, setFiles } from "./files.js
 import { offered, page } from "./page.js";
 import * as server from "./server.js";
 
-const METHODS = { deep_research: "Adaptive: until nothing is missing", planned_research: "Planned: the steps of one plan" };
+const METHODS = { deep_research: "Adaptive: until nothing is missing", planned_research: "Planned: the steps of one plan",
+  table_research: "Table: a row for each thing" };
 const CHOICES = { quick: "One search, for facts", standard: "Several researchers", deep: "More rounds, more time" };
 const ANYTHING = ["How well do heat pumps work in cold winters?", "What changed in the EU AI Act since it was adopted?",
   "How do PostgreSQL and MySQL compare for a small team?"];

@@ -1,0 +1,165 @@
+"""Writes the report of a table: a summary by the writer's model, and the table itself by code."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from ..core.dialogue.conversation import Conversation
+from ..core.evidence.citations.citing import by_number
+from ..core.evidence.citations.rendering import clean_prose
+from ..core.evidence.text.sentences import sentences_of
+from ..core.models.ask import ask_model
+from ..core.models.resolve import RoleModels
+from ..core.records.report import word_count
+from ..core.records.table import RowEntry, RowRecord, RowStanding, TableColumn, TableWork
+from ..core.tables.rows import TableWriter
+from ..core.writing.report import ReportEvents, new_draft
+from ..prompts import fence, render_prompt
+from ..state import ResearchState, StateUpdate
+from ._tables import design_of, in_phase, stored_rows
+from .turn import NodeRuntime, Turn, begin_turn
+
+_MOST_WORDS = 150
+"""Maximum words of the summary."""
+_SUMMARY_TOKENS = 1024
+"""Maximum output tokens of the summary."""
+_TABLE_CHARACTERS = 60_000
+"""Maximum characters of the table that the model is shown."""
+_NAMED = 10
+"""Maximum number of rows that a notice names."""
+_NO_ROWS = "No row was found that counts."
+
+
+async def write_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
+    """Have the summary written and streamed, put the table below it, and store both as the
+    draft."""
+    turn = await begin_turn(state, runtime)
+    heard = turn.hear()
+    turn.note_read(heard, "writer", turn.placement)
+    state = turn.state
+    run = state.run
+    design = design_of(turn)
+    writer = TableWriter(design.columns, state.numbers, turn.scope.excluded)
+    entries = [entry for entry in state.rows.values() if entry.standing in ("found", "filled")]
+    stored = await stored_rows(turn, entries)
+    rows = [row for row in stored.values() if writer.is_citable(row)]
+    table = writer.markdown(rows) if rows else _NO_ROWS
+    work = in_phase(turn, "done")
+    notices = _notices(state.rows.values(), work, rows, design.columns)
+    events = ReportEvents(state, turn.emitter, turn.placement)
+    async with turn.paid(events):
+        if rows and not RoleModels(turn.context).is_extractive("writer"):
+            await _write_summary(turn, events, table, notices)
+        summary = _shortened(clean_prose(events.raw.strip(), by_number(state.sources.values())))
+        events.on_text(f"\n\n{table}" if events.written else table)
+        events.finish()
+        update = turn.update(
+            stop_reason=run.stop_reason or _limit(state.rows.values(), work),
+            not_read=(*run.not_read, *Conversation(state.messages).not_read),
+            notices=(*run.notices, *notices),
+        )
+        turn.apply(run=update["run"])
+        text = "\n\n".join(filter(None, (summary, table)))
+        draft = await asyncio.to_thread(new_draft, turn.state, events, text)
+        draft = draft.model_copy(update={"columns": design.columns})
+        turn.apply(draft=draft)
+        delivery = turn.delivery
+        message = await asyncio.to_thread(delivery.draft_message, draft, events)
+    delivery.stream_sources(draft, events)
+    return {**update, "draft": draft, "table": work, "messages": [*heard, message]}
+
+
+def _limit(entries: Iterable[RowEntry], work: TableWork) -> str:
+    """Return the limit that has left rows out or ended the search for them, worded for the reader;
+    empty if there is none."""
+    for entry in entries:
+        if entry.standing == "left out":
+            return f"rows were left out ({entry.reason})"
+    if work.is_complete:
+        return ""
+    return work.stopped
+
+
+async def _write_summary(
+    turn: Turn, events: ReportEvents, table: str, notices: Sequence[str]
+) -> None:
+    """Have the writer's model write the summary, streamed to `events`."""
+    run = turn.state.run
+    system = render_prompt(
+        "write_table",
+        "system",
+        date=run.date,
+        language=run.language,
+        instructions=turn.context.instructions,
+        most_words=_MOST_WORDS,
+    )
+    reminder = render_prompt(
+        "write_table",
+        "reminder",
+        table=fence(table[:_TABLE_CHARACTERS]),
+        notices=notices,
+        most_words=_MOST_WORDS,
+    )
+    messages = [SystemMessage(system), *turn.conversation, HumanMessage(reminder)]
+    request = turn.request("writer", messages, max_tokens=_SUMMARY_TOKENS, is_long=True)
+    await ask_model(request._replace(keeps_broken=True), turn.context, events)
+    events.settle()
+
+
+def _shortened(summary: str) -> str:
+    """Return a summary without the sentences beyond its maximum length, and without tables."""
+    kept = list[str]()
+    words = 0
+    for sentence in sentences_of(summary):
+        words += word_count(sentence.text)
+        if words > _MOST_WORDS:
+            return " ".join(kept)
+        kept.append(sentence.raw.strip())
+    return summary
+
+
+def _notices(
+    entries: Iterable[RowEntry],
+    work: TableWork,
+    rows: Sequence[RowRecord],
+    columns: Sequence[TableColumn],
+) -> list[str]:
+    """Return what readers are told on how complete the table is."""
+    by_standing: dict[RowStanding, list[RowEntry]] = {}
+    for entry in entries:
+        by_standing.setdefault(entry.standing, []).append(entry)
+    states = Counter[str]()
+    for row in rows:
+        for column in columns:
+            cell = row.cell(column.name)
+            is_named = column.is_key and (cell is None or cell.state == "not found")
+            if is_named:
+                # The name by which the row was found stands there.
+                states["found"] += 1
+            else:
+                states[cell.state if cell else "not found"] += 1
+    notices = [f"Rows: {len(rows)}. The search for rows ended: {work.stopped}."]
+    if rows:
+        counts = ", ".join(f"{state}: {count}" for state, count in sorted(states.items()))
+        notices.append(f"Cells: {states.total()} ({counts}).")
+    notices += _named(by_standing, "rejected", "Rows that do not count")
+    notices += _named(by_standing, "duplicate", "Rows that are the same as another")
+    notices += _named(by_standing, "left out", "Rows left out because of a limit")
+    return notices
+
+
+def _named(
+    entries: Mapping[RowStanding, Sequence[RowEntry]], standing: RowStanding, label: str
+) -> list[str]:
+    """Return the notice on the rows with this standing; empty if there are none."""
+    own = entries.get(standing, ())
+    if not own:
+        return []
+    named = [f"{entry.name} ({entry.reason})" for entry in own[:_NAMED]]
+    if len(own) > _NAMED:
+        named.append(f"{len(own) - _NAMED} more")
+    return [f"{label}: {'; '.join(named)}."]
