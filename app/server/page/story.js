@@ -3,7 +3,7 @@
 const SHORT = 6;
 
 export const begin = () => ({
-  plan: "", isPlanning: false, thoughts: [], branches: [], byKey: new Map(), looking: [], activity: "", draft: "", drafts: 0,
+  plan: "", isPlanning: false, thoughts: [], branches: [], byKey: new Map(), rows: new Map(), looking: [], activity: "", draft: "", drafts: 0,
   isWriting: false, isChecking: false, documents: new Map(), changed: [], heard: [], asked: 0, last: 0, worked: 0,
 });
 
@@ -72,6 +72,13 @@ function addTo(branch, story, packet) {
   }
 }
 
+// A row of a table as it stands now; cells that were filled before stay.
+function noteRow({ rows }, { row_id: id, name, standing, cells }) {
+  const known = rows.get(id)?.cells ?? new Map();
+  for (const cell of cells) known.set(cell.column, cell.text || (cell.state === "found" ? "" : cell.state));
+  rows.set(id, { name, standing, cells: known });
+}
+
 // The texts of the blocks that a new version of the report has changed; offsets count code points.
 function blocksOf({ content, changed = [] }) {
   const characters = [...content];
@@ -90,6 +97,7 @@ export function add(story, packet) {
     return Object.assign(story, { branches: [...story.byKey.values()], activity: "" });
   }
   if (packet.type === "message_read") return story.heard.push({ id: packet.message_id, reader: packet.reader, key });
+  if (packet.type === "table_row") return noteRow(story, packet);
   const branch = story.byKey.get(key);
   if (branch) return addTo(branch, story, packet);
   switch (packet.type) {

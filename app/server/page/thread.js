@@ -118,6 +118,16 @@ function roundView(exchange, [turn, branches], at, rounds) {
     h("div", { class: "tasks" }, branches.map((branch) => taskCard(exchange, branch))));
 }
 
+// The rows of a table while they are found and filled.
+function tableSoFar({ rows }) {
+  const counting = [...rows.values()].filter(({ standing }) => ["found", "filled"].includes(standing));
+  if (!counting.length) return null;
+  const columns = [...new Set(counting.flatMap(({ cells }) => [...cells.keys()]))];
+  return h("div", { class: "wide", tabindex: "0", "data-key": "rows" }, h("table", { class: "rows" }, h("caption", {}, `The table so far: ${count(counting.length, "row")}, not checked yet`),
+    columns.length > 0 && h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Row"), columns.map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, counting.map(({ name, cells }) => h("tr", {}, h("th", { scope: "row" }, name), columns.map((column) => h("td", {}, cells.get(column) ?? "…")))))));
+}
+
 function researchPart(exchange, stage) {
   const { story } = exchange;
   if (!story.branches.length && !story.looking.length) return null;
@@ -128,7 +138,7 @@ function researchPart(exchange, stage) {
   return h("details", { class: "part", "data-part": "research", "data-key": `research-${isOpen}`, open: isOpen },
     h("summary", {}, isOpen ? [`Research: ${done} of ${story.branches.length} tasks done`, failed > 0 && `, ${failed} failed`] : researchLine(exchange)),
     story.looking.length > 0 && h("p", { class: "quiet" }, `First searched for: ${story.looking.join(" · ")}`),
-    rounds.map((round, at) => roundView(exchange, round, at, rounds)),
+    rounds.map((round, at) => roundView(exchange, round, at, rounds)), tableSoFar(story),
     thoughts.length > 0 && h("details", { class: "names", "data-key": "thoughts" }, h("summary", {}, "Thoughts between the rounds"), thoughts.map((words) => h("p", { class: "quiet" }, words))));
 }
 
