@@ -349,13 +349,14 @@ class Report(CitingText):
 
     @property
     def calculations_of_judge(self) -> dict[str, list[Calculation]]:
-        """The distinct calculations of the judge behind its figures, which its text does not cite,
-        in their order, by the statement that first rests on each."""
+        """The distinct calculations of the judge behind its figures, in their order, by the
+        statement that first rests on each; without those that repeat one that its text cites."""
         shown = set[str]()
         by_statement: dict[str, list[Calculation]] = {}
         for verdict in self.verdicts:
             for calculation in verdict.calculations:
-                if calculation.line not in shown and not calculation.number:
+                is_cited = any(map(calculation.repeats, self.calculations))
+                if calculation.line not in shown and not calculation.number and not is_cited:
                     by_statement.setdefault(calculation.name, []).append(calculation)
                 shown.add(calculation.line)
         return by_statement

@@ -178,6 +178,13 @@ class Calculation(Record):
         """Keys of the sources of its inputs."""
         return [used.source for used in self.inputs if used.source]
 
+    def repeats(self, other: Calculation) -> bool:
+        """Whether it gives the digits of another one from some of its inputs, in whatever unit:
+        775,000 for 0.775 million."""
+        inputs = {digits_of(used.value) for used in other.inputs}
+        own = {digits_of(used.value) for used in self.inputs}
+        return digits_of(self.value) == digits_of(other.value) and own <= inputs
+
     @property
     def rests_on(self) -> frozenset[int]:
         """Numbers of the calculations whose results it uses."""
@@ -193,6 +200,13 @@ class Calculation(Record):
         """Its formula and result in one line."""
         sign = "; x =" if "=" in self.formula else " ="
         return f"{self.formula}{sign} {self.result}"
+
+
+def digits_of(value: float) -> str:
+    """Return the first six digits of a number that count, so without sign, scale and zeros at the
+    end."""
+    mantissa, _, _ = f"{abs(value):.5e}".partition("e")
+    return mantissa.replace(".", "").rstrip("0")
 
 
 def by_calculation_number(calculations: Iterable[Calculation]) -> dict[int, Calculation]:

@@ -91,6 +91,8 @@ _RESERVED_EVERY = 4
 _ROUNDS = 2
 """Number of correction rounds: first table heads and labels, then the cells that do not match
 them."""
+_MOST_QUOTED = 3
+"""Maximum number of passages of a source that are shown for a statement."""
 _JOINED_CHARACTERS = 600
 """Maximum characters of the passage shown for several quotations from one text."""
 _LEAST_LIKE = 0.3
@@ -1014,16 +1016,21 @@ class Examination:
         return check
 
     def _passages(self, unit: ReportUnit, judgement: UnitJudgement) -> list[CitedPassage]:
-        """Return a passage of each source that a unit cites.
-
-        If the source was quoted, this is the quotation most similar to the unit.
-        """
-        passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
-        proofs = sorted(judgement.passages, key=lambda proof: proof.shared_with(unit))
-        for proof in proofs:
-            if proof.content_hash and proof.source in passages:
-                passages[proof.source] = self._verifier.at(_joined(proof, proofs))
-        return list(passages.values())
+        """Return the passages of each source that a unit cites: those that were quoted, the most
+        similar one first, or else the best one."""
+        proofs = sorted(judgement.passages, key=lambda proof: proof.shared_with(unit), reverse=True)
+        passages = list[CitedPassage]()
+        for key in unit.sources:
+            quoted = list[ProofPassage]()
+            for proof in proofs:
+                if proof.content_hash and proof.source == key:
+                    whole = _joined(proof, proofs)
+                    if not any(other.has(whole) for other in quoted):
+                        quoted.append(whole)
+            passages += map(self._verifier.at, quoted[:_MOST_QUOTED])
+            if not quoted:
+                passages.append(self._verifier.passage(unit, key))
+        return passages
 
     async def judge_cited(self, start: int = 0, most_calls: int | None = None) -> None:
         """Have a model judge the statements from an offset on that cite a source or a proved

@@ -24,6 +24,7 @@ from deep_research.app.words import ReportTrust
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import warning_above
 from deep_research.core.records.report import Audit, Report, UnitVerdict
+from deep_research.core.records.research import Calculation, CalculationInput
 from deep_research.core.records.sources import Source
 from deep_research.core.settings.limits import Limits
 from deep_research.core.writing._trial import QUOTATIONS_TRIAL, REASONING_TRIAL
@@ -230,6 +231,45 @@ async def test_a_report_whose_judge_was_gone_counts_as_not_judged() -> None:
     trust = ReportTrust.of(judged.report, ())
     assert trust.line == "0 of 1 cited statement supported · 1 not judged"
     assert not judged.audit.was_judged and "cannot be reached" in trust.failures[0]
+
+
+async def test_each_passage_that_was_quoted_is_shown_the_most_similar_one_first() -> None:
+    first, second = "We put the chance of losing at 25 %.", "The memo is dated 3 March 2026."
+    filler = "The file has further letters on the matter.\n\n" * 40
+    memo = SourceDocument("Memo", f"# Memo\n\n{first}\n\n{filler}{second}")
+    statement = "On 3 March 2026 the chance of losing was put at 25 % [1]."
+    said_of_it = supported(f"{first}\n{second}")
+    judged = await checked(statement, {"chance of losing": said_of_it}, sources={1: memo})
+    [claim] = judged.report.claims
+    # The date shares two numbers with the statement, the chance one.
+    assert [passage.quote for passage in claim.passages] == [second, first]
+    assert {passage.verdict for passage in claim.passages} == {"supported"}
+
+
+async def test_a_calculation_of_the_judge_that_repeats_a_cited_one_is_not_listed_again() -> None:
+    cited = Calculation(
+        number=1,
+        name="Price",
+        formula="900 * 0.0084",
+        inputs=(
+            CalculationInput(value=900, origin="request"),
+            CalculationInput(value=0.0084, origin="supposed"),
+        ),
+        value=7.56,
+        result="7.56 million €",
+        unit="million €",
+    )
+    own = cited.model_copy(update={"number": 0, "value": 7_560_000.0, "formula": "900 * 8,400"})
+    other = cited.model_copy(update={"number": 0, "value": 238.1, "formula": "2,000,000 / 8,400"})
+    verdict = UnitVerdict(text="It costs that.", shown="supported", calculations=(own, other))
+    report = Report(
+        text="It costs that.",
+        sources=(),
+        numbers=(),
+        verdicts=(verdict,),
+        calculations=(cited,),
+    )
+    assert report.calculations_of_judge == {"Price": [other]}
 
 
 ADVISED = (

@@ -7,7 +7,7 @@ import { nameOf } from "./story.js";
 
 const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
 // What a dashed number means, with and without a passage.
-const DASHED = { unchecked: "The number is dashed: this passage neither proves nor refutes the sentence.", none: "The number is dashed: the sentence was not compared with this source." };
+const DASHED = { unchecked: "The number is dashed: whether this passage supports the sentence is not decided.", none: "The number is dashed: the sentence was not compared with this source." };
 const UNPROVED = { unsupported: "No source cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
 const FOLDED = ["notes", "evidence", "not-read", "audit"];
 

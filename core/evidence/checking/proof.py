@@ -55,6 +55,11 @@ class ProofPassage(NamedTuple):
     """Offset in the text, in characters."""
     end: int = 0
 
+    def has(self, other: ProofPassage) -> bool:
+        """Whether another passage is a part of this one."""
+        is_same_text = (other.source, other.content_hash) == (self.source, self.content_hash)
+        return is_same_text and self.start <= other.start and other.end <= self.end
+
     def shared_with(self, unit: ReportUnit) -> tuple[int, int]:
         """Return how many numbers, and how many numbers and words, it shares with a unit."""
         figures = plain_figures(unit.text) & plain_figures(self.words)
