@@ -166,8 +166,6 @@ async def _start(
     kept = [message for message in state.messages if message not in drop]
     context, messages, attached = await _index_attached(given, kept, runtime)
     ToolOffer(context).check()
-    if SearchEngines(context).chosen():
-        WebReader.start_parsers(context.limits)
     await RoleModels(context).load()
     if entry == "edit":
         versions.check_editable(context)
@@ -234,6 +232,9 @@ async def _start(
         update["versions"] = kept_first
     if entry == "edit" and base:
         update["draft"] = _draft_to_edit(state, base, run)
+    if SearchEngines(context).chosen():
+        # Last, so that they start while a model is asked.
+        WebReader.start_parsers(context.limits)
     return update
 
 

@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 
 from ...records.plan import Fact, Learning, Observation
@@ -52,6 +53,13 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
     same fact only if their words are the same, since contradictions use nearly the same words.
     Learnings from one source, which may have been read twice, may differ slightly.
     """
+    return list(_merged(tuple(learnings)))
+
+
+# Status, audit, notes and versions ask for the facts of the same learnings.
+@lru_cache(maxsize=4)
+def _merged(learnings: tuple[Learning, ...]) -> tuple[Fact, ...]:
+    """Return the facts of `facts_of`."""
 
     def same_words(learning: Learning) -> tuple[bool, str]:
         return bool(learning.source), " ".join(learning.text.casefold().split())
@@ -73,7 +81,7 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
         for number in repeats:
             group += facts[number].learnings
         merged.append(Fact(tuple(group)))
-    return merged
+    return tuple(merged)
 
 
 def fitting_learnings(
