@@ -94,9 +94,9 @@ class Addresses:
     async def keys(self, addresses: Sequence[str]) -> list[str]:
         """Return the key of the source at each address; if it was opened, that of the page it
         redirected to."""
-        names = [opened_note(exact_address(address)) for address in addresses]
+        exact = map(exact_address, addresses)
+        records = await self._pages.read_notes([*map(opened_note, exact)])
         keys = list[str]()
-        records = await self._pages.read_notes(names)
         for address, record in zip(addresses, records, strict=True):
             if record and "source" in record:
                 keys.append(str(record["source"]["key"]))

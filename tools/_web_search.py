@@ -206,9 +206,9 @@ class WebSearch:
         best = distinct(interleave(by_query), lambda found: source_key(found.address))
         now = self._context.clock.now().isoformat(timespec="seconds")
         hits = list[Hit]()
-        shown = best[: self._context.limits.max_web_results]
-        keys = await self._addresses.keys([found.address for found in shown])
-        for found, key_of_page in zip(shown, keys, strict=True):
+        shown = {found.address: found for found in best[: self._context.limits.max_web_results]}
+        keys = await self._addresses.keys([*shown])
+        for found, key_of_page in zip(shown.values(), keys, strict=True):
             key = key_of_page if found.is_page else found.address
             found, lister = listings.applied(found)
             hits.append(hit_of(found, key, now, engines[source_key(found.address)], lister))
