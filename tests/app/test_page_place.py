@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from kit.commands import Point, WireDesk, wire_desk
 from kit.openai_server import Received, Reply, say, use
-from kit.page import Reader, ask
-from kit.server import Server
+from kit.page import Reader, ask, served
 from kit.wire import FACTS, verified
 
 SECTIONS = 8
@@ -46,12 +45,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
 
 @pytest.fixture(scope="module")
 def reader(desk: WireDesk, chromium: Any) -> Iterator[Reader]:
-    settings: dict[str, Any] = {
-        "DEEP_RESEARCH_DOCS": "",
-        "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true",
-    }
-    with Server(desk.desk.folder, **settings) as server:
-        yield Reader(chromium, server)
+    with served(desk, chromium) as reader:
+        yield reader
 
 
 AT_REST = """(least) => {

@@ -12,8 +12,7 @@ import pytest
 from kit.commands import Point, WireDesk, wire_desk
 from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, say, use
-from kit.page import FURTHER, HELD, Barriers, Reader, ask, barriers_at, reply
-from kit.server import Server
+from kit.page import FURTHER, HELD, Barriers, Reader, ask, barriers_at, reply, served
 from kit.wire import END, FACTS, hand_out, noted, task_of
 
 OPEN = "What does the draft leave open?"
@@ -66,12 +65,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
 
 @pytest.fixture(scope="module")
 def reader(desk: WireDesk, chromium: Any) -> Iterator[Reader]:
-    settings: dict[str, Any] = {
-        "DEEP_RESEARCH_DOCS": "",
-        "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true",
-    }
-    with Server(desk.desk.folder, **settings) as server:
-        yield Reader(chromium, server)
+    with served(desk, chromium) as reader:
+        yield reader
 
 
 def test_before_the_plan_the_page_says_which_answer_is_awaited(

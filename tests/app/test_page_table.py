@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from kit.commands import WireDesk, wire_desk
 from kit.openai_server import Received, Reply, say, use
-from kit.page import Reader, ask, show_options
-from kit.server import Server
+from kit.page import Reader, ask, served, show_options
 from kit.wire import FACTS, plain_run, search_for, tool_results
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -59,12 +58,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
 
 @pytest.fixture(scope="module")
 def reader(desk: WireDesk, chromium: Any) -> Iterator[Reader]:
-    settings: dict[str, Any] = {
-        "DEEP_RESEARCH_DOCS": "",
-        "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true",
-    }
-    with Server(desk.desk.folder, **settings) as server:
-        yield Reader(chromium, server)
+    with served(desk, chromium) as reader:
+        yield reader
 
 
 def test_the_rows_are_shown_as_they_are_found_and_filled(reader: Reader) -> None:
@@ -77,8 +72,8 @@ def test_the_rows_are_shown_as_they_are_found_and_filled(reader: Reader) -> None
         assert rows.count() == 2
         assert rows.filter(has_text="Second light").locator("td").last.inner_text() == "…"
         GOES_ON.set()
-        page.locator("article table").wait_for()
+        # The columns of the report's table can be sorted, those of its draft cannot.
+        page.locator("article thead button").nth(1).wait_for()
+        assert page.locator("article thead button").count() == 2
         assert page.locator("article tbody tr").count() == 2
         assert "Second light" in page.locator("article table").inner_text()
-        # The columns of the report's table can be sorted.
-        assert page.locator("article thead button").count() == 2

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kit.commands import Point
+from kit.commands import Point, WireDesk
 from kit.openai_server import Received, Reply, say
 from kit.server import Server
 from kit.wire import FACTS, QUESTION, written
@@ -75,6 +75,17 @@ class Reader:
     def _watch(self, request: Any) -> None:
         if not request.url.startswith((self.server.url, "blob:")):
             self.said.append(f"request: {request.url}")
+
+
+@contextmanager
+def served(desk: WireDesk, browser: Any) -> Iterator[Reader]:
+    """A reader of a server on this desk, which has no documents."""
+    settings: dict[str, Any] = {
+        "DEEP_RESEARCH_DOCS": "",
+        "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true",
+    }
+    with Server(desk.desk.folder, **settings) as server:
+        yield Reader(browser, server)
 
 
 def barriers_at(page: Any, barriers_of: Barriers, *widths: int) -> list[Any]:
