@@ -181,9 +181,12 @@ class Calculation(Record):
     def repeats(self, other: Calculation) -> bool:
         """Whether it gives the digits of another one from some of its inputs, in whatever unit:
         775,000 for 0.775 million."""
+        if digits_of(self.value) != digits_of(other.value):
+            return False
         inputs = {digits_of(used.value) for used in other.inputs}
         own = {digits_of(used.value) for used in self.inputs}
-        return digits_of(self.value) == digits_of(other.value) and own <= inputs
+        # A count has no inputs.
+        return bool(own) and own <= inputs
 
     @property
     def rests_on(self) -> frozenset[int]:

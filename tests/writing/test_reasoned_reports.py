@@ -261,7 +261,10 @@ async def test_a_calculation_of_the_judge_that_repeats_a_cited_one_is_not_listed
     )
     own = cited.model_copy(update={"number": 0, "value": 7_560_000.0, "formula": "900 * 8,400"})
     other = cited.model_copy(update={"number": 0, "value": 238.1, "formula": "2,000,000 / 8,400"})
-    verdict = UnitVerdict(text="It costs that.", shown="supported", calculations=(own, other))
+    count = own.model_copy(update={"inputs": (), "formula": "Names: A, B"})
+    verdict = UnitVerdict(
+        text="It costs that.", shown="supported", calculations=(own, other, count)
+    )
     report = Report(
         text="It costs that.",
         sources=(),
@@ -269,7 +272,7 @@ async def test_a_calculation_of_the_judge_that_repeats_a_cited_one_is_not_listed
         verdicts=(verdict,),
         calculations=(cited,),
     )
-    assert report.calculations_of_judge == {"Price": [other]}
+    assert report.calculations_of_judge == {"Price": [other, count]}
 
 
 ADVISED = (
