@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deep_research.core.reading.documents.records import Extract
+from deep_research.core.reading.documents._parse_html import SIGNS_IN_WORDS
+from deep_research.core.reading.documents.records import Extract, Sign
 from deep_research.core.reading.documents.worker import parse
 
 TODAY = "2026-11-29"
@@ -172,3 +173,11 @@ def test_a_publisher_is_named_as_the_page_proves_it(title: str, head: str, publi
 
 def test_a_mark_of_copyright_names_the_publisher() -> None:
     assert page("").publisher == "Skerry Light"
+
+
+@given(st.data(), st.sampled_from(sorted(SIGNS_IN_WORDS)))
+@settings(max_examples=60, deadline=None)
+def test_whatever_a_sign_matches_has_a_word_that_it_needs(data: st.DataObject, sign: Sign) -> None:
+    needed, pattern = SIGNS_IN_WORDS[sign]
+    words = data.draw(st.from_regex(pattern, fullmatch=True))
+    assert any(word in words for word in needed), words

@@ -48,9 +48,9 @@ _HIDING_STYLE = re.compile(
 _SIGNS_CHARACTERS = 20_000
 _SIGNS_NODES = 2000
 """Only this many text nodes, and of their text this many characters, are searched for the words in
-`_IN_WORDS`."""
+`SIGNS_IN_WORDS`."""
 _TEXTS = "//text()[not(parent::script or parent::style)]"
-_IN_WORDS: dict[Sign, tuple[tuple[str, ...], str]] = {
+SIGNS_IN_WORDS: dict[Sign, tuple[tuple[str, ...], str]] = {
     "challenge words": (
         (
             "just a moment",
@@ -207,7 +207,7 @@ def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
     words = _line(" ".join(texts))[:_SIGNS_CHARACTERS].lower()
     signs = list[Sign]()
     # Finding a fixed string is much faster than matching a pattern.
-    for sign, (needed, pattern) in _IN_WORDS.items():
+    for sign, (needed, pattern) in SIGNS_IN_WORDS.items():
         if any(word in words for word in needed) and re.search(pattern, words):
             signs.append(sign)
     source = html.lower()
