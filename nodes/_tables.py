@@ -27,7 +27,8 @@ from .turn import Turn
 _TITLE = 80
 """Maximum characters of a task's title."""
 _SCOUTS_SHARE = 3
-"""Scouts may spend one part in so many of what is left of the budget; the rest fills the rows."""
+"""The remaining budget is divided by this for the scouts, so that two thirds are left to fill
+rows."""
 _NAMES_SHOWN = 200
 """Maximum number of known rows that a scout is told."""
 

@@ -103,7 +103,7 @@ def typed(text: str, column: TableColumn) -> TypedValue:
     """Return a normalised value in the type of its column's kind; as text if it does not have that
     form, None if it is empty.
 
-    A number is without its unit; see `unit_of`.
+    A number is without its unit.
     """
     if not text:
         return None
