@@ -43,7 +43,13 @@ class Reader:
         page.goto(f"{self.server.url}/#token={self.server.token}")
         page.locator(".depths").wait_for()
         assert "token" not in page.url
-        yield page
+        try:
+            yield page
+        except BaseException:
+            # The next test must not find a stopped clock or connections that are still open.
+            context.close()
+            self._context = None
+            raise
         page.evaluate("localStorage.clear()")
         _, *pages = context.pages
         for opened in pages:
