@@ -407,7 +407,7 @@ def _find(text: str, excerpt: str) -> tuple[int, int]:
     omissions with dots."""
     stretches = [stretch.split() for stretch in _OMISSION.split(excerpt)]
     stretches.sort(key=len, reverse=True)
-    plain = _plain(text)
+    plain = ""
     # Engines change spaces and cut ends, so only words are compared (the first ones of long
     # stretches). Few stretches and no regular expression: both texts are untrusted and could be
     # crafted to take forever.
@@ -416,6 +416,10 @@ def _find(text: str, excerpt: str) -> tuple[int, int]:
             if not words:
                 continue
             wanted = " ".join(words[:count])
+            start = text.find(wanted)
+            if start >= 0:
+                return start, len(wanted)
+            plain = plain or _plain(text)
             offset = plain.find(wanted)
             if offset >= 0:
                 start = _offset_in(text, plain, offset)

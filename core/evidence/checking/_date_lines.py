@@ -7,6 +7,7 @@ import re
 from calendar import monthrange
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..citations.citing import Edit, with_edits
@@ -120,10 +121,15 @@ def without_dates(text: str, dates: Collection[str]) -> str:
 
 def known_dates(texts: Iterable[str]) -> frozenset[str]:
     """Return the dates of these texts (ISO), and the months and years of those that are days."""
+    return frozenset().union(*map(_dates_of, texts))
+
+
+# The request and the report stand around each statement that is proved.
+@lru_cache(maxsize=64)
+def _dates_of(text: str) -> frozenset[str]:
     known = set[str]()
-    for text in texts:
-        for written in dates_in(text):
-            known.update((written.iso, written.iso[:_ISO_MONTH], written.iso[:_ISO_YEAR]))
+    for written in dates_in(text):
+        known.update((written.iso, written.iso[:_ISO_MONTH], written.iso[:_ISO_YEAR]))
     return frozenset(known)
 
 

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import NamedTuple
 
 OPENERS = "[【［"
@@ -420,6 +421,7 @@ def scan(text: str) -> list[ScannedPart]:
     return scanner.feed(text) + scanner.finish()
 
 
+@lru_cache(maxsize=500)
 def marker_numbers(text: str) -> tuple[int, ...]:
     """Return the numbers in all markers of a text, in order, including repeats."""
     numbers = list[int]()

@@ -160,8 +160,10 @@ def tokens(text: str) -> list[str]:
 
     Text in unspaced scripts (see `UNSPACED`) gives each pair of neighbouring characters instead.
     """
-    plain = unicodedata.normalize("NFKC", _with_plain_digits(text))
-    plain = plain.replace("’", "'").lower().replace("'s ", " ")
+    plain = _with_plain_digits(text)
+    if not plain.isascii():
+        plain = unicodedata.normalize("NFKC", plain).replace("’", "'")
+    plain = plain.lower().replace("'s ", " ")
     if plain.isascii():
         return plain.encode().translate(_WITHOUT_SIGNS).decode().split()
     words = list[str]()
