@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
@@ -48,13 +49,15 @@ def fitting_passages(
     keys = list(filter(texts.get, learnings))
     keys.sort(key=lambda key: sources[key].number)
     windows = _windows(keys, sources, learnings, texts)
+    # The best window for each learning.
+    nearest = dict[str, list[list[int]]]()
+    for key in keys:
+        of_source = learnings[key][: max(_LEARNINGS_PER_SOURCE)]
+        nearest[key] = [windows[key].best(learning.text, 1) for learning in of_source]
     for most in _LEARNINGS_PER_SOURCE:
         shown = list[dict[str, Any]]()
         for key in keys:
-            # The best window for each learning, with adjacent windows joined.
-            best = list[int]()
-            for learning in learnings[key][:most]:
-                best += windows[key].best(learning.text, 1)
+            best = [*chain.from_iterable(nearest[key][:most])]
             if windows[key].has_room_for_all(min(_WHOLE_WINDOWS, most)):
                 best += windows[key].others(best, _WHOLE_WINDOWS)
             passages = windows[key].shown(best)

@@ -7,7 +7,7 @@ import math
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from threading import Lock
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..text.language import language_of_text
 from ..text.numbers import UNIFORM_SIGNS, measures_in, plain_figures
 from ..text.sentences import sentence_spans
-from ..text.words import sought_words, stems
+from ..text.words import sought_words, stem_of_content, stems, tokens
 
 _LONGEST_WINDOW = 400
 """Length, in characters, to which longer paragraphs are cut; a window ends with the first sentence
@@ -69,12 +69,28 @@ class Windows:
         self.text = text
         self.windows = tuple(_windows(text))
         """The windows, in text order."""
-        self._places = defaultdict[str, list[int]](list)
+        self._places = self._indexed()
         """The indexes of the windows that have a stem or number, also in their heading, by stem or
         number."""
+
+    def _indexed(self) -> Mapping[str, Sequence[int]]:
+        """Return the index of the windows by what `words_and_figures` returns for them."""
+        places = defaultdict[str, list[int]](list)
+        by_token = defaultdict[str, list[int]](list)
         for number, window in enumerate(self.windows):
-            for key in words_and_figures(f"{window.head} {text[window.start : window.end]}"):
-                self._places[key].append(number)
+            words = f"{window.head} {self.text[window.start : window.end]}"
+            for figure in plain_figures(words):
+                places[figure].append(number)
+            for token in {*tokens(words)}:
+                by_token[token].append(number)
+        # Each word of the text is stemmed once, however many windows have it.
+        for token, numbers in by_token.items():
+            stem = stem_of_content(token)
+            if stem in places:
+                places[stem] = sorted({*places[stem], *numbers})
+            elif stem:
+                places[stem] = numbers
+        return places
 
     def best(self, claim: str, most: int, least: float = 0.0) -> list[int]:
         """Return the indexes of at most `most` windows that have words of a claim, most similar
