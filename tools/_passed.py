@@ -130,16 +130,19 @@ async def load_servers(context: Context) -> None:
         if key in _loaded:
             continue
         client = await in_thread(_client, name, connection)
+        seconds = context.limits.search_seconds
         try:
-            async with asyncio.timeout(context.limits.search_seconds):
+            async with asyncio.timeout(seconds):
                 tools = await client.get_tools()
         except Exception as error:
-            kind = type(error).__name__
+            reason = type(error).__name__
+            if isinstance(error, TimeoutError):
+                reason = f"no answer within {seconds:g} s, see search_seconds"
             log_failure(
                 __name__, error, "The MCP server %r did not list its tools", name, keeps_text=True
             )
             raise UnknownSetting(
-                f"mcp: the server {name!r} did not list its tools ({kind}): check its command or "
+                f"mcp: the server {name!r} did not list its tools ({reason}): check its command or "
                 "address."
             ) from error
         renamed: list[BaseTool] = []
@@ -164,7 +167,10 @@ def _client(name: str, connection: Mapping[str, Any]) -> Any:
         ) from None
     transport = "stdio" if "command" in connection else "streamable_http"
     settings: Any = {"transport": transport, **connection}
-    if settings["transport"] in ("streamable_http", "http", "sse"):
+    if settings["transport"] == "stdio":
+        # Other MCP clients need no arguments either.
+        settings.setdefault("args", [])
+    elif settings["transport"] in ("streamable_http", "http", "sse"):
         settings["httpx_client_factory"] = _http_client
     return MultiServerMCPClient({name: settings})
 

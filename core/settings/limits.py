@@ -203,7 +203,7 @@ class Limits(KnownNames, EnvironmentSettings):
     """Total seconds that the model calls of a run may wait for retries; 0: no failed call is
     retried."""
     search_seconds: float = Field(default=20, gt=0)
-    """Seconds for one query to a search engine."""
+    """Seconds for one query to a search engine, and for an MCP server to list its tools."""
     max_unseen_characters: int = Field(default=240, ge=0)
     """What web queries may reveal once a model has seen documents: total letters, over all web
     queries of a question, of words that neither the user nor a public page has used, such as names
