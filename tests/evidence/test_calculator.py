@@ -410,6 +410,50 @@ def test_a_rate_per_hundred_needs_numbers_with_their_units() -> None:
     assert full.endswith("= 37.33 kWh/100 km")
 
 
+RATES = [("kWh/100km", "kWh"), ("l/100 km", "l"), ("€ per 100 km", "€"), ("g/1,000 km", "g")]
+
+
+@given(st.integers(1, 999), st.sampled_from(RATES), st.sampled_from(["{} {}", "{} [1] {}"]))
+@settings(max_examples=50)
+def test_a_rate_per_hundred_counts_its_hundred_once(
+    amount: int, rate: tuple[str, str], written: str
+) -> None:
+    unit, above = rate
+    count = 1000 if "1,000" in unit else 100
+    used = calculator(texts={1: f"It is {amount} {unit}, and {amount} {above} for {count} km."})
+    figure = written.format(amount, unit)
+    lines = [
+        f"{figure} * 300 km = {above}",
+        f"{figure} / {count} * 300 km = {above}",
+        f"(0 + {amount}) {unit} * 300 km = {above}",
+        f"{figure} * {count} = {unit}",
+        f"{amount} {above} [1] / {7 * count} km * {count} * 7 = {unit}",
+        f"{amount} {above} [1] / ({7 * count} km / {count}) * 7 = {unit}",
+        f"{amount} {above} [1] / {7 * count} km * {count} km * 7 = {unit}",
+        f"{amount} {above} [1] / {figure} = km",
+    ]
+    answers = used.calculate(lines)
+    values = [found.value * count for found in used.changed.values()]
+    of_300, again, bracket, rate_again, *rates, distance = values
+    assert [of_300, again, bracket] == pytest.approx([amount * 300] * 3)
+    assert [rate_again, *rates] == pytest.approx([amount] * 4), answers
+    assert distance == pytest.approx(count * count)
+
+
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        ("24.5 [1] kWh * 0.3 [1] €/kWh = €", "7.35 €"),
+        ("80 [1] % * 50 kWh", "40 kWh"),
+        ("12 cases / 48000 people * 100,000 = cases/100,000 people", "25 cases/100,000 people"),
+        ("120 € / 100 km [1] = €/km", "1.2 €/km"),
+        ("120 € / 100 €", "1.2"),
+    ],
+)
+def test_units_may_stand_behind_the_source_and_have_a_count(line: str, result: str) -> None:
+    assert last_of(line).result == result
+
+
 def test_later_lines_name_earlier_ones_by_their_place_although_one_was_refused() -> None:
     lines = ["2 + 3", "5 / 0", "7 * 2", "[calc 1] + [calc 3]", "[calc 2] + 1"]
     first, refused, third, total, on_refused = Calculator({}, "").calculate(lines)

@@ -45,13 +45,23 @@ _SCALE_BEHIND_CURRENCY = re.compile(
 _PER = re.compile(r"\s*(?:/|per\b)\s*(?P<per>[^\W\d_]\w*)")
 _OTHER_END = re.compile(r"\s*(?:[-–—]|to\b|and\b|bis\b|und\b|à\b|et\b)\s*(?=\d)")
 """What stands between the ends of a range: 27 and 41 %, 27–41 %."""
-_COUNT = re.compile(r"\s*\d+\s*(?=\D)")
+_COUNT = re.compile(r"\s*(?P<count>\d+(?:[ ,.']\d{3})*)\s*(?=\D)")
 """The count of a unit: 100 in "100 km"."""
 _WORD = r"(?!(?:x|per|of)\b)[^\W\d_]\w*"
+_COUNTED = rf"(?:1(?:0|[ ,.']000)+ ?)?{_WORD}"
+"""A unit behind a slash, also with a count: 100 km."""
+_BEFORE_COUNT = re.compile(
+    r"[^\s/](?<![^\W\d_])\s*(?P<unit>[€$£¥]|[^\W\d_]\w*)\s*(?:/|\bper\b)\s*$"
+)
+_COUNT_OF_UNIT = re.compile(rf"1(?:0|[ ,.']000)+ ?(?P<unit>{_WORD})")
+_SIGN_BEHIND_MARKER = re.compile(
+    rf"(?P<marker>\s*[\ue000-\ue7ff])\s*(?P<sign>[%€$£¥](?:\s*(?:/|\bper\b)\s*{_COUNTED})?)"
+)
+"""A unit that is read only beside its number: 80 [1] %."""
 _TOKEN = re.compile(
     rf"(?P<number>[\ue800-\uf8ff])(?P<before>\s*[\ue000-\ue7ff])?"
-    rf"(?P<words>(?:\s*{_WORD})*)(?:\s*(?:/\s*|per\s+)(?P<per>{_WORD}(?:\s*/\s*{_WORD})?))?(?P<source>\s*[\ue000-\ue7ff])?"
-    rf"|(?P<close>\))(?P<unit>\s*(?:[%€$£¥]|{_WORD}(?:\s+{_WORD})*)(?:\s*(?:/\s*|per\s+){_WORD})?)?"
+    rf"(?P<words>(?:\s*{_WORD})*)(?:\s*(?:/\s*|per\s+)(?P<per>{_COUNTED}(?:\s*/\s*{_WORD})?))?(?P<source>\s*[\ue000-\ue7ff])?"
+    rf"|(?P<close>\))(?P<unit>\s*(?:[%€$£¥]|{_WORD}(?:\s+{_WORD})*)(?:\s*(?:/\s*|per\s+){_COUNTED})?)?"
     r"|(?P<marker>[\ue000-\ue7ff])|(?P<unknown>[xX?](?!\w))|(?P<sign>[-+*/^(=])"
     r"|(?P<space>\s+)|(?P<other>\w+|\S)"
 )
@@ -90,10 +100,16 @@ class Operand(NamedTuple):
     is_from_request: bool = False
     """Whether the model says that it is from the user's request."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has no unit and no source."""
+        return not (self.unit or self.source or self.is_from_request)
+
     def quantity(self, value: float) -> Quantity:
         """Return it as a quantity; `value` is the one of its readings that is meant."""
         if self.number.measure == "%":
             return Quantity(value * _PERCENT, {}, is_share=True)
+        value *= _share_of_count(self.unit)
         return Quantity(value, dimension_of(self.unit), is_sure=bool(self.unit))
 
 
@@ -128,11 +144,17 @@ class Formula:
             return chr(_FIRST_MARKER + len(markers) - 1)
 
         def hide_number(number: Number) -> str:
+            counted = _COUNT_OF_UNIT.match(plain, number.start)
+            before = _BEFORE_COUNT.search(plain, 0, number.start)
+            if counted and before and counted["unit"] != before["unit"]:
+                # "kWh/100 km" is one unit, also behind a sign of division.
+                return counted[0]
             numbers.append((number, plain[number.start : number.end].strip()))
             return chr(_FIRST_NUMBER + len(numbers) - 1)
 
         in_order = _SCALE_BEHIND_CURRENCY.sub(r" \g<scale> \g<currency>", text)
         hidden = _MARKER.sub(hide_marker, in_order).replace("**", "^").translate(_SIGNS)
+        hidden = _SIGN_BEHIND_MARKER.sub(r" \g<sign>\g<marker>", hidden)
         # Without the spaces, 2^10 would be one number.
         plain = _TIMES.sub(" * ", uniform_numbers(_POWER.sub(" ^ ", hidden)))
         for found in _TOKEN.finditer(replace_numbers(plain, hide_number)):
@@ -180,25 +202,42 @@ class Formula:
                 are_fractions = False
         return is_sum and not are_fractions
 
-    @property
-    def is_times_hundred(self) -> bool:
+    def is_times_hundred(self, values: Sequence[float], calculated: Mapping[int, Quantity]) -> bool:
         """Whether it is a product with a plain 100, by which a share is usually turned into
-        percent: (48 - 40) / 40 * 100."""
-        depth = 0
-        is_found = False
-        before = "*"
-        for token, behind in zip(self._tokens, [*self._tokens[1:], _Token("*")], strict=True):
-            if token.kind in ("(", ")"):
-                depth += 1 if token.kind == "(" else -1
-            elif depth == 0 and token.kind in ("+", "-", "="):
-                return False
-            elif depth == 0 and token.kind == "number" and before == "*" and behind.kind in "*/":
-                operand = self.operands[token.which]
-                is_named = bool(operand.unit or operand.source or operand.is_from_request)
-                if operand.number.value == 100 and not is_named:
-                    is_found = True
-            before = token.kind
-        return is_found
+        percent: (48 - 40) / 40 * 100. The arguments are those of `result`."""
+        for index, operand in enumerate(self.operands):
+            is_plain = operand.number.value == 100 and operand.is_plain
+            if is_plain and self._exponent_of(index, values, calculated) == 1:
+                return True
+        return False
+
+    def without_counts(
+        self,
+        quantity: Quantity,
+        unit: str,
+        values: Sequence[float],
+        calculated: Mapping[int, Quantity],
+    ) -> Quantity:
+        """Return its result without counts that stand in it twice, in a unit and as a number:
+        5,145 kWh / 21,000 km * 100 = kWh/100 km, 24.5 kWh/100 km / 100.
+
+        `unit` is that of the result; the others are the arguments of `result`.
+        """
+        wanted = _share_of_count(unit)
+        given = {_share_of_count(operand.unit) for operand in self.operands}
+        of_count = _merged({}, dimension_of(unit.rpartition("/")[2]), 1)
+        for index, operand in enumerate(self.operands):
+            own = dimension_of(operand.unit)
+            if operand.number.value <= 1 or not operand._replace(unit="").is_plain:
+                continue
+            share = 1 / operand.number.value
+            exponent = self._exponent_of(index, values, calculated)
+            if exponent == 1 and share == wanted and own in ({}, of_count):
+                dimension = _merged(quantity.dimension, own, -1)
+                quantity = quantity._replace(value=quantity.value * share, dimension=dimension)
+            elif exponent == -1 and share in given and not own:
+                quantity = quantity._replace(value=quantity.value / share)
+        return quantity
 
     @property
     def has_unknown(self) -> bool:
@@ -227,6 +266,25 @@ class Formula:
             return left_side.value - right_side.value
 
         return Quantity(_solution(difference), {}, is_sure=False)
+
+    def _exponent_of(
+        self, index: int, values: Sequence[float], calculated: Mapping[int, Quantity]
+    ) -> int:
+        """Return 1 if a number is a factor of the whole, -1 if the whole is divided by it, else 0;
+        also 0 in an equation. The last arguments are those of `result`."""
+        if self.has_unknown:
+            return 0
+        halved = [*values]
+        halved[index] /= 2
+        try:
+            before = self.result(values, calculated).value
+            after = self.result(halved, calculated).value
+        except FormulaFault:
+            return 0
+        for exponent in (1, -1):
+            if math.isclose(after * 2**exponent, before, rel_tol=_NEAR):
+                return exponent
+        return 0
 
     def _add_number(
         self,
@@ -383,6 +441,8 @@ class _Evaluation:
             return Quantity(quantity.value * _PERCENT, {}, is_share=True)
         if not unit or self._unknown is not None:
             return quantity
+        if not quantity.dimension:
+            quantity = quantity._replace(value=quantity.value * _share_of_count(unit))
         return in_unit(quantity, unit)._replace(is_sure=True)
 
 
@@ -478,13 +538,20 @@ def is_percent(unit: str) -> bool:
 def scale_of(unit: str) -> float:
     """Return the number of which a unit as written is a multiple: 1e6 for "million £" and "£m",
     0.01 for "€/100 km"."""
-    [first, *others] = unit.split("/")
+    first, _, _ = unit.partition("/")
     scale = math.prod(scales_in(f"1 {first.strip()}") or scales_in(first))
-    for other in others:
+    return scale * _share_of_count(unit)
+
+
+def _share_of_count(unit: str) -> float:
+    """Return what the counts behind the slashes of a unit divide by, as a factor: 0.01 for
+    "€/100 km"."""
+    share = 1.0
+    for other in unit.split("/")[1:]:
         counted = _COUNT.match(other)
-        if counted and float(counted[0]):
-            scale /= float(counted[0])
-    return scale
+        count = float(re.sub(r"\D", "", counted["count"])) if counted else 1.0
+        share /= count or 1.0
+    return share
 
 
 def unit_words(dimension: Dimension, names: Mapping[str, str] = _NO_NAMES) -> str:

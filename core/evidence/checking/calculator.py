@@ -66,6 +66,7 @@ _IN_FORMULA = re.compile(r"\d|\b[xX]\b")
 """What the rest of a line has if it is a formula."""
 _IN_UNIT = re.compile(r"\s+(?:in|→|->)\s+(?P<unit>[^\d=()*]+)$")
 """The unit of the result at the end of a line, after a word or arrow instead of a sign."""
+_PER = re.compile(r"(?<=\S)\s+per\s+")
 _UNKNOWN = re.compile(r"(?<![^\W\d])[xX?](?!\w)(?!\s*[\d(\[$€£¥])|(?<![\w)%\]]\s)\b[xX]\b")
 """An x that is no multiplication sign."""
 _BEGINS_WITH_NUMBER = re.compile(r"[≈~]?\s*[-−$€£¥]?\s*\d")
@@ -492,7 +493,7 @@ class _Wanted(NamedTuple):
         unit = ""
         in_words = _IN_UNIT.search(line)
         if in_words:
-            unit = in_words["unit"].strip()
+            unit = _PER.sub("/", in_words["unit"].strip())
             line = line[: in_words.start()]
         before, sign, behind = line.rpartition("=")
         is_equation = _UNKNOWN.search(line) is not None and "=" not in before
@@ -500,7 +501,7 @@ class _Wanted(NamedTuple):
             return cls(name, line, unit)
         target = behind.strip(" .?;")
         if not _BEGINS_WITH_NUMBER.match(target):
-            return cls(name, before, unit or target)
+            return cls(name, before, unit or _PER.sub("/", target))
         [operand, *_] = Formula(target).operands
         return cls(name, before, unit or operand.unit, target)
 
@@ -693,15 +694,16 @@ def _calculated(
         results[number] = Quantity(used.value, dimension, bool(used.unit), is_share)
     for operand in formula.operands:
         names |= unit_names(operand.unit)
-    quantity = formula.result(values, results)
     unit = calculation.unit
+    quantity = formula.result(values, results)
     if quantity.is_share and not unit:
         unit = "%"
-    elif not unit:
-        unit = unit_words(quantity.dimension, names)
     elif not is_percent(unit):
-        quantity = in_unit(quantity, unit)
-    elif formula.adds_percentages or formula.is_times_hundred:
+        unit = unit or unit_words(quantity.dimension, names)
+        quantity = formula.without_counts(quantity, unit, values, results)
+        if calculation.unit:
+            quantity = in_unit(quantity, unit)
+    elif formula.adds_percentages or formula.is_times_hundred(values, results):
         quantity = quantity._replace(value=quantity.value / 100)
     shown = quantity.value
     basis = [known[number] for number in calculation.rests_on]
