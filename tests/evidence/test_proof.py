@@ -49,6 +49,23 @@ def proof(statement: str, words: str, *calculations: str) -> Proof:
     return prove(unit, Grounds(words, calculations), SOURCES)
 
 
+@given(st.lists(st.integers(100, 999), min_size=3, max_size=6), st.integers(100, 999), st.data())
+def test_digits_side_by_side_prove_the_whole_and_each_part_but_no_other_number(
+    parts: list[int], other: int, data: st.DataObject
+) -> None:
+    row = " ".join(map(str, parts))
+    text = f"Boats sold in the seasons of the port: {row}"
+    sources = {"a": Known([SourceText("a", text)], "Accounts")}
+
+    def is_proved(figure: str) -> bool:
+        [unit] = report_units(f"It sold {figure} boats [1].", {1: "a"})
+        return prove(unit, Grounds(text), sources).doubt is None
+
+    assert is_proved(str(data.draw(st.sampled_from(parts))))
+    assert is_proved("".join(map(str, parts)))
+    assert is_proved(str(other)) == (other in parts)
+
+
 @pytest.mark.parametrize(
     ("statement", "words", "fault"),
     [

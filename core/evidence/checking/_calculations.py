@@ -15,6 +15,7 @@ from ..text.numbers import (
     fractions_in,
     measures_in,
     numbers_in,
+    numbers_stated,
     replace_numbers,
     uniform_numbers,
 )
@@ -85,7 +86,7 @@ def premises_in(text: str, origin: InputOrigin, source: str = "") -> list[Premis
     as a part of 1 (0.04 for 4 %), as what is left of 1 or as what 1 grows to (0.96, 1.04).
     """
     premises = list[Premise]()
-    for number in [*numbers_in(text), *fractions_in(text)]:
+    for number in [*numbers_stated(text), *fractions_in(text)]:
         if not number.is_name:
             premises += _premises_of(number, number.readings, origin, source)
     return premises

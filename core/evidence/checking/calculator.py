@@ -17,7 +17,7 @@ from ...records.research import (
 )
 from ..citations.citing import Edit, with_edits
 from ..citations.markers import scan, with_calculations
-from ..text.numbers import Number, numbers_in
+from ..text.numbers import Number, numbers_in, numbers_stated
 from ..text.sentences import LINE_MARK
 from ._arithmetic import (
     Formula,
@@ -797,7 +797,7 @@ def _is_among(number: Number, values: Collection[float]) -> bool:
 
 def _is_stated(number: Number, text: str, way: _Way) -> bool:
     """Whether a text has a number in this way."""
-    for stated in numbers_in(text):
+    for stated in numbers_stated(text):
         if not _is_among(number, [*stated.readings, stated.figure]):
             continue
         if way == "in any unit" or (way == "without unit" and not stated.measure):
@@ -815,7 +815,7 @@ def _is_one_of(value: float, values: Iterable[float]) -> bool:
 def _values_in(text: str) -> list[float]:
     """Return the values of the numbers in a text, also as written, without their scales."""
     values = list[float]()
-    for number in numbers_in(text):
+    for number in numbers_stated(text):
         values += [*number.readings, number.figure]
     return values
 

@@ -13,6 +13,7 @@ from ..text.numbers import (
     measures_alone_in,
     measures_in,
     numbers_in,
+    numbers_stated,
     plain_figures,
 )
 from ..text.words import QUOTED, dates_in, stems, tokens
@@ -478,7 +479,7 @@ class _Evidence:
         self, words: str, around: str, measures: Collection[str], texts: Sequence[SourceText]
     ) -> None:
         # The 40 of "LX-40" is no amount.
-        self.numbers = [number for number in numbers_in(words) if not number.is_name]
+        self.numbers = [number for number in numbers_stated(words) if not number.is_name]
         self.shares = fractions_in(words)
         self._words = words
         self._years = {number.value for number in numbers_in(around) if number.is_year}

@@ -35,6 +35,7 @@ __all__ = [
     "measures_alone_in",
     "measures_in",
     "numbers_in",
+    "numbers_stated",
     "plain_figures",
     "replace_numbers",
     "scales_in",
@@ -49,6 +50,8 @@ _FIGURE = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)|\d+(?:[.,']\d+)*")
 _FIGURES = re.compile(r"[0-9][0-9]*(?:[ .,'][0-9]+)*")
 """Figures and what may stand between two of them: found faster, since a single digit comes
 first, for which `re` scans."""
+_MAY_BE_SEVERAL = re.compile(r"\d{1,3}(?: [1-9]\d\d){2,}")
+"""Digits in groups that are one number, or several from columns of a table."""
 _TOKEN = re.compile(rf"{PLAIN_WORD.pattern}|[^\w\s]")
 
 
@@ -60,6 +63,18 @@ def numbers_in(text: str, decimal: str = "") -> list[Number]:
     more than a thousand.
     """
     return [number for number in _all_in(text, decimal) if not number.is_share]
+
+
+def numbers_stated(text: str) -> list[Number]:
+    """Return the numbers that a text may state: those of `numbers_in`, and those side by side that
+    it reads as one, such as 664, 606 and 582 in "664 606 582"."""
+    stated = list[Number]()
+    for number in numbers_in(text):
+        stated.append(number)
+        run = _MAY_BE_SEVERAL.search(number.words)
+        if run and run[0] == number.digits and not number.has_scale:
+            stated += numbers_in(run[0].replace(" ", "; "))
+    return stated
 
 
 def fractions_in(text: str) -> list[Number]:
