@@ -138,6 +138,9 @@ class CalculationInput(Record):
     words: str = ""
     """The words of the source that state it, or of the request in another unit; empty if they are
     not kept."""
+    dates: str = ""
+    """The two dates of these words between which it lies, as written, if it is a period that
+    follows from them."""
     calculation: int = 0
     """Number of the calculation whose result it is; 0 for any other input."""
 

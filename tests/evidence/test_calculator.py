@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from datetime import date
 
 import pytest
 from hypothesis import example, given, settings
@@ -21,7 +22,7 @@ from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.evidence.citations.foreign import read_foreign
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import cited_calculations, with_calculations
-from deep_research.core.evidence.citations.rendering import read_body, write_document
+from deep_research.core.evidence.citations.rendering import inputs_of, read_body, write_document
 from deep_research.core.evidence.text.numbers import numbers_in
 from deep_research.core.records.report import Report
 from deep_research.core.records.research import Calculation, Finding
@@ -408,6 +409,76 @@ def test_a_rate_per_hundred_needs_numbers_with_their_units() -> None:
     [full] = used.calculate(["Mains: 33.6 kWh/100 km [1] / 0.9 [1] = kWh/100 km"])
     assert "not calculated, since kWh/100 km needs numbers with their units" in bare
     assert full.endswith("= 37.33 kWh/100 km")
+
+
+TERM = "The lease ran from January 2021 to July 2024 at 1,200 € a month."
+DAYS = st.dates(date(1990, 1, 1), date(2040, 12, 31))
+
+
+@given(DAYS, DAYS, st.sampled_from([("years", 365.25), ("months", 30.4375), ("days", 1.0)]))
+@example(date(2021, 1, 1), date(2024, 7, 1), ("months", 30.4375))
+@settings(max_examples=50)
+def test_a_period_between_two_dates_is_no_assumption_and_another_one_is(
+    one: date, other: date, unit: tuple[str, float]
+) -> None:
+    name, days = unit
+    length = abs((other - one).days) / days
+    rounded = round(length, 1 if name == "years" else 0)
+    wrong = rounded + 131.5
+    texts = {1: f"It was signed on {one} and ends on {other}; rent is 1,234.56 € a day."}
+    for figure in (rounded, wrong):
+        used = calculator(texts=texts)
+        used.calculate([f"{figure:g} {name} [1] * 1,234.56 €/day [1]"])
+        [period, _] = used.changed["calc 1"].inputs
+        # Months differ in length; a day more or less may round up or down.
+        is_near_half = abs(abs(length - rounded) - (0.05 if name == "years" else 0.5)) < 0.1
+        if figure == wrong:
+            assert period.origin == "supposed" and not period.dates
+        elif rounded > 12 and not is_near_half:
+            assert (
+                period.origin == "source"
+                and period.dates == f"{min(one, other)} – {max(one, other)}"
+            )
+
+
+@pytest.mark.parametrize(
+    ("line", "dates"),
+    [
+        ("3.5 years [1] * 14,400 €/year", "January 2021 – July 2024"),
+        ("3.5 years * 1,200 €/month [1]", "January 2021 – July 2024"),
+        ("14,400 € [1] / 3.5 [1] = €/year", "January 2021 – July 2024"),
+        ("42 months * 1,200 €/month [1]", "January 2021 – July 2024"),
+        ("24 months [2] * 1,200 €/month", "January 2019 – December 2020"),
+        ("20 years [3] * 1,200 €/year", "2009 – 2029"),
+        ("3.5 years * 900 homes (request)", "June 2026 – December 2029"),
+        ("3.5 years [3] * 1,200 €/month [3]", ""),
+        ("23 years [3] * 1,200 €/month", ""),
+    ],
+)
+def test_a_period_shows_the_two_dates_from_which_it_follows(line: str, dates: str) -> None:
+    later = "Funds flow from January 2019 to December 2020."
+    texts = {1: TERM, 2: later, 3: "The term of the loan is 2009 to 2029."}
+    request = "We have 900 homes, let from June 2026 to December 2029."
+    used = calculator(request, texts)
+    used.calculate([line])
+    inputs = used.changed["calc 1"].inputs
+    assert [given.dates for given in inputs if given.dates] == [dates] * bool(dates)
+    keys = {"source-1": 1, "source-2": 2, "source-3": 3}
+    listed = ", ".join(inputs_of(used.changed["calc 1"], labels("en"), keys))
+    assert dates in listed
+    finding = Finding(
+        id="a",
+        question_id="q",
+        cycle=1,
+        position=1,
+        task="",
+        text="",
+        ended="done",
+        calculations=tuple(used.changed.values()),
+    )
+    numbered = number_calculations({"a": finding}, (), request).calculations["calc 1"]
+    assert [given.dates for given in numbered.inputs] == [given.dates for given in inputs]
+    assert [given.origin for given in numbered.inputs] == [given.origin for given in inputs]
 
 
 RATES = [("kWh/100km", "kWh"), ("l/100 km", "l"), ("€ per 100 km", "€"), ("g/1,000 km", "g")]

@@ -1,23 +1,27 @@
-"""Verifies lines with which a model derives a date from another one and a period, such as
-`31 December 2027 - 9 months = 31 March 2027`."""
+"""Derives dates and periods: verifies lines such as `31 December 2027 - 9 months = 31 March 2027`,
+and finds the dates between which a period lies."""
 
 from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
+from itertools import combinations, islice
 from typing import NamedTuple
 
 from ..citations.citing import Edit, with_edits
-from ..text.numbers import Number, numbers_in, uniform_numbers
-from ..text.words import dates_in
+from ..text.numbers import Number, measures_in, numbers_in, uniform_numbers
+from ..text.words import WrittenDate, dates_in
 
 _STEP = re.compile(r"\s*(?P<sign>[-+])\s*(?P<period>[^-+]+)")
 _DAYS = {"day": 1, "week": 7}
 _MONTHS = {"month": 1, "year": 12}
 _MONTHS_PER_YEAR = 12
+_DAYS_PER_MONTH = 365.25 / _MONTHS_PER_YEAR
+_MOST_DATES = 8
+"""Maximum number of dates of which each pair is tried; a longer list has any period."""
 _ISO_DAY, _ISO_MONTH, _ISO_YEAR = len("2027-12-31"), len("2027-12"), len("2027")
 
 
@@ -83,6 +87,53 @@ class DateLine(NamedTuple):
         return iso[_ISO_YEAR:] in ("-01-01", "-12-31") and iso[:_ISO_YEAR] in dates
 
 
+class Span(NamedTuple):
+    """The period between two dates of a text."""
+
+    start: WrittenDate
+    end: WrittenDate
+    dates: str
+    """Both as written."""
+
+    def lasts(self, number: Number, unit: str) -> bool:
+        """Whether a number in a unit (see `Period`) is its length, rounded; it is no more precise
+        than its dates."""
+        precision = min(len(self.start.iso), len(self.end.iso))
+        first = date.fromisoformat(_as_day(self.start.iso[:precision]))
+        last = date.fromisoformat(_as_day(self.end.iso[:precision]))
+        months = (last.year - first.year) * _MONTHS_PER_YEAR + last.month - first.month
+        lengths = list[float]()
+        if unit in _DAYS and precision == _ISO_DAY:
+            lengths.append((last - first).days / _DAYS[unit])
+        elif unit in _MONTHS:
+            exact = months + (last.day - first.day) / _DAYS_PER_MONTH
+            lengths.append(exact / _MONTHS[unit])
+            if precision == _ISO_MONTH and (months + 1) % _MONTHS_PER_YEAR == 0:
+                # January to December are twelve months.
+                lengths.append((months + 1) / _MONTHS[unit])
+        tolerance = min(number.step, 1) / 2
+        return any(abs(length - number.value) <= tolerance for length in lengths if length > 0)
+
+
+def spans_in(text: str) -> Iterator[Span]:
+    """Yield the periods between two dates of a text; none if it has many dates."""
+    dates = list(islice(dates_in(text), _MOST_DATES + 1))
+    if len(dates) > _MOST_DATES:
+        return
+    for one, other in combinations(dates, 2):
+        start, end = sorted((one, other), key=lambda written: written.iso)
+        words = [text[written.start : written.end] for written in (start, end)]
+        yield Span(start, end, " – ".join(words))
+
+
+def unit_of_time(unit: str) -> str:
+    """Return the name of a unit of time as written (see `Period`); empty for any other."""
+    for measure in measures_in(unit):
+        if measure in (*_DAYS, *_MONTHS):
+            return measure
+    return ""
+
+
 def read_date_line(text: str) -> DateLine | None:
     """Return a line of a model as one that derives a date; None if it is anything else."""
     formula, _, result = text.partition("=")
@@ -131,6 +182,11 @@ def _dates_of(text: str) -> frozenset[str]:
     for written in dates_in(text):
         known.update((written.iso, written.iso[:_ISO_MONTH], written.iso[:_ISO_YEAR]))
     return frozenset(known)
+
+
+def _as_day(iso: str) -> str:
+    """Return the first day of a date in ISO form that may be a month or year."""
+    return iso + "0000-01-01"[len(iso) :]
 
 
 def _is_period(numbers: Sequence[Number], text: str) -> bool:

@@ -35,7 +35,8 @@ from ._arithmetic import (
     unit_words,
 )
 from ._calculations import follows, is_constant, may_have_unit
-from .proof import Known
+from ._date_lines import Span, spans_in, unit_of_time
+from .proof import Known, stands_in
 from .source_text import SourceText
 
 _MOST_LINES = 40
@@ -70,6 +71,7 @@ _PER = re.compile(r"(?<=\S)\s+per\s+")
 _UNKNOWN = re.compile(r"(?<![^\W\d])[xX?](?!\w)(?!\s*[\d(\[$€£¥])|(?<![\w)%\]]\s)\b[xX]\b")
 """An x that is no multiplication sign."""
 _BEGINS_WITH_NUMBER = re.compile(r"[≈~]?\s*[-−$€£¥]?\s*\d")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _LARGEST_FACTOR = 2
 """From this size on, a number is not taken for 1 plus a growth in percent."""
 _DECIMALS = 9
@@ -192,7 +194,8 @@ class Calculator:
                 units.append(part.unit)
             elif part in self._known:
                 units.append(self._known[part].unit)
-        found = [self._input(part, name, units) for part in formula.parts]
+        cited = {part.source for part in formula.operands}.intersection(self._sources)
+        found = [self._input(part, name, units, cited) for part in formula.parts]
         inputs = tuple(given for given, _ in found)
         new = Calculation(
             number=number,
@@ -288,10 +291,11 @@ class Calculator:
         return lines
 
     def _input(
-        self, part: Operand | int, name: str, units: Sequence[str]
+        self, part: Operand | int, name: str, units: Sequence[str], cited: Collection[int]
     ) -> tuple[CalculationInput, str]:
         """Return a part of a formula as an input, with a remark for the model if it is stated
-        nowhere or elsewhere; `name` is that of the calculation, `units` are those in its line."""
+        nowhere or elsewhere; `name` is that of the calculation, `units` and `cited` are the units
+        and the sources in its line."""
         if isinstance(part, int):
             if part not in self._known:
                 raise FormulaFault(f"there is no [calc {part}]")
@@ -303,6 +307,8 @@ class Calculator:
         sought = _Sought.of(part.number.readings, part.unit, units if is_named else ())
         stated = self._first_stating(named, part, name)
         stated = stated or self._first_converted(named, sought, given, name)
+        if named:
+            stated = stated or self._between_dates(named, part, units, given, name)
         if stated:
             return stated, ""
         may_be_constant = number.measure != "%" and is_constant(given.value)
@@ -314,6 +320,8 @@ class Calculator:
             return given.model_copy(update={"value": value, "origin": "request"}), ""
         if not named:
             stated = sought.input_from(self._request_text, given, "request", name)
+            others = () if part.is_from_request else sorted(cited)
+            stated = stated or self._between_dates(others, part, units, given, name)
             if stated:
                 return stated, ""
         values = _values_in(self._task)
@@ -366,6 +374,48 @@ class Calculator:
                 stated = sought.input_from(text, given, "source", name)
                 if stated:
                     return stated.model_copy(update={"source": key})
+        return None
+
+    def _between_dates(
+        self,
+        sources: Iterable[int],
+        part: Operand,
+        units: Iterable[str],
+        given: CalculationInput,
+        name: str,
+    ) -> CalculationInput | None:
+        """Return a period as an input that follows from two dates in the same words of one of these
+        sources, or of the request if it names none; one without a unit has one of `units`."""
+        times = set[str]()
+        for unit in [part.unit] if part.unit else "/".join(units).split("/"):
+            times.add(unit_of_time(unit))
+        times.discard("")
+        if not times:
+            return None
+
+        def span_in(words: str) -> Span | None:
+            for span in spans_in(words):
+                if any(span.lasts(part.number, unit) for unit in times):
+                    return span
+            return None
+
+        texts = list[tuple[InputOrigin, str, SourceText]]()
+        for source in sources:
+            key, known = self._sources[source]
+            texts += [("source", key, text) for text in known.texts]
+        if not part.source:
+            texts.append(("request", "", self._request_text))
+        for origin, key, text in texts:
+            words = _words_with(
+                text,
+                name,
+                lambda raw: len(_YEAR.findall(raw)) > 1,
+                lambda words: span_in(words) is not None,
+            )
+            span = span_in(words)
+            if span:
+                found = {"origin": origin, "source": key, "words": words, "dates": span.dates}
+                return given.model_copy(update=found)
         return None
 
     def _stated_by(
@@ -643,8 +693,10 @@ def _settled(
             # Without a unit, it was found in the task, which may say so in another unit.
             likely = units if used.origin == "request" else ()
             sought = _Sought.of((used.value,), used.unit, likely)
-            used = used.model_copy(update={"origin": "supposed", "words": ""})
-            if is_there:
+            follows_from_dates = bool(used.dates) and stands_in(used.words, request.text)
+            if not follows_from_dates:
+                used = used.model_copy(update={"origin": "supposed", "words": "", "dates": ""})
+            if is_there or follows_from_dates:
                 used = used.model_copy(update={"origin": "request"})
             else:
                 used = sought.input_from(request, used, "request", calculation.name) or used

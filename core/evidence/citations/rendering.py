@@ -212,6 +212,8 @@ def inputs_of(calculation: Calculation, labels: Labels, numbers: Mapping[str, in
     inputs = list[str]()
     for used in calculation.inputs:
         shown = f"{used.value:.12g} {used.unit}".rstrip()
+        if used.dates:
+            shown += f" ({used.dates})"
         if used.origin == "source" and used.source in numbers:
             inputs.append(f"{_escaped(shown)} [{numbers[used.source]}]")
         elif used.origin == "request":
