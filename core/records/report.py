@@ -222,7 +222,7 @@ class UnitVerdict(Record):
     after: str = ""
     """If it was corrected: its text afterwards; empty if it was taken out."""
     reason: str = ""
-    """If it was corrected: why, for the reader."""
+    """If it was corrected, or rests on an assumption: why, for the reader."""
     decided_by: DecidedBy = ""
     """What the verdict rests on; empty if nothing was decided."""
     calculations: tuple[Calculation, ...] = ()

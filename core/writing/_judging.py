@@ -27,6 +27,7 @@ from ..evidence.checking.proof import (
     OtherPremises,
     Proof,
     ProofPassage,
+    doubt_about_assumption,
     gives_results,
     prove,
     stands_in,
@@ -858,6 +859,9 @@ def proved(
             if with_earlier.doubt is None or with_earlier.doubt.kind != "figure":
                 proof = with_earlier
     doubt = proof.doubt
+    if doubt and doubt.kind == "figure":
+        behind = with_basis(unit.calculations, evidence.calculations)
+        doubt = doubt_about_assumption(doubt, unit, behind) or doubt
     is_reasoning = judgement.stated in ("reasoning", "advice")
     needs_words = unit.is_cited and unit.has_number
     if doubt and is_reasoning and doubt.kind == "quotation" and not needs_words:

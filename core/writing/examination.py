@@ -828,7 +828,8 @@ class Examination:
         return all(known.texts for known in self._evidence.known(key[1]).values())
 
     def _doubtful(self, units: Sequence[ReportUnit]) -> dict[UnitKey, UnitJudgement]:
-        """Return the judgements that a second look may change: "not found" and "unproved" ones.
+        """Return the judgements that a second look may change: "not found" and "unproved" ones,
+        except those that rest on an assumption.
 
         A second look shows the model more passages.
         """
@@ -836,6 +837,8 @@ class Examination:
         for unit in units:
             judgement = self._judged.get(key_of(unit))
             if judgement is None or judgement.verdict not in ("not_found", "unproved"):
+                continue
+            if judgement.doubt and judgement.doubt.kind == "assumption":
                 continue
             if judgement.doubt or self._evidence.has_more(unit):
                 doubtful[key_of(unit)] = judgement
@@ -939,11 +942,15 @@ class Examination:
         source = ""
         if judgement.passages:
             source = judgement.passages[0].source
+        reason = ""
+        if judgement.doubt and judgement.doubt.kind == "assumption":
+            reason = judgement.doubt.message
         return UnitVerdict(
             text=unit.text,
             shown=shown,
             words=judgement.words,
             source=source,
+            reason=reason,
             decided_by=judgement.decided_by,
             calculations=judgement.calculations,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -45,16 +45,21 @@ VERDICTS: Mapping[str, dict[str, Any]] = {
     "36 %": IS_23,
     "2,142,000": {"verdict": "supported", "words": MARGIN},
     "500,000": {"verdict": "supported", "words": f"{RISK}\n{OWN}"},
+    "assumed": {"verdict": "reasoning"},
+    "6,741,400": {"verdict": "supported", "words": CLAIM},
+    "9,999,999": {"verdict": "reasoning"},
 }
 
 
-async def examined(text: str, *rewrites: str) -> tuple[Examined, list[list[str]]]:
+async def examined(
+    text: str, *rewrites: str, lines: Sequence[str] = LINES
+) -> tuple[Examined, list[list[str]]]:
     """The examination of a report whose wrong sentences the writer corrects to these, and the
     units that the judge was asked about, by call."""
     texts = {key: [SourceText(key, text)] for key, text in TEXTS.items()}
     shown = {number: (key, Known(texts[key], "")) for number, key in KEYS.items()}
     calculator = Calculator(shown, OWN)
-    calculator.calculate(LINES)
+    calculator.calculate(lines)
     asked = list[list[str]]()
 
     def judge(messages: list[Any], _: Any) -> Any:
@@ -123,3 +128,17 @@ async def test_a_right_part_keeps_its_calculation_and_a_kept_one_has_to_fit() ->
     # A correction that loses the calculation of a right part is refused.
     lost, _ = await examined(text, fits.replace(" [calc 1]", ""))
     assert lost.text == text
+
+
+async def test_what_rests_on_an_assumption_is_asked_about_once_and_names_it() -> None:
+    lines = ("Kept: 2142000 pounds/year [2] * 1.7 years", "Both: [calc 1] + 3100000 pounds [1]")
+    kept = "At an assumed 1.7 years this brings 3,641,400 pounds"
+    both = "With the damages it is 6,741,400 pounds"
+    wrong = "With the costs it is 9,999,999 pounds"
+    text = f"{kept} [calc 1]. {both} [calc 2]. {wrong} [calc 2]."
+    checked, asked = await examined(text, lines=lines)
+    kept_says, both_says, wrong_says = f"{kept}.", f"{both}.", f"{wrong}."
+    assert asked == [[kept_says, both_says, wrong_says], [wrong_says]]
+    assert [found.shown for found in checked.verdicts] == ["not_verified"] * 3
+    assumption = "it rests on an assumption: 1.7 years"
+    assert [found.reason for found in checked.verdicts] == [assumption, assumption, ""]

@@ -71,9 +71,10 @@ class ProofPassage(NamedTuple):
 class Doubt(NamedTuple):
     """Why code cannot prove a model's verdict on a unit."""
 
-    kind: Literal["figure", "quotation", "words"]
-    """What is not proved: a figure; words that are quoted, by the model or in the unit; or other
-    words, such as a month or a unit of measure, on which a model may be the better judge."""
+    kind: Literal["figure", "quotation", "words", "assumption"]
+    """What is not proved: a figure; words that are quoted, by the model or in the unit; other
+    words, such as a month or a unit of measure, on which a model may be the better judge; or what a
+    calculation assumes from which the figures follow, so that asking again changes nothing."""
     message: str
     """The reason, in words for the reader."""
     request: str = ""
@@ -280,6 +281,24 @@ def gives_results(unit: ReportUnit, calculations: Sequence[Calculation]) -> bool
     """Whether all figures of a unit are results of calculations that it cites."""
     results = Calculated().with_records(calculations, unit.calculations)
     return bool(calculations) and all(map(results.leads_to, numbers_in(unit.text)))
+
+
+def doubt_about_assumption(
+    doubt: Doubt, unit: ReportUnit, calculations: Sequence[Calculation]
+) -> Doubt | None:
+    """Return a doubt about figures as one about what is assumed for them, if all follow from these
+    calculations, which the unit cites; else None."""
+    results = Calculated().with_records(calculations, unit.calculations)
+    if not all(map(results.leads_to, doubt.figures)):
+        return None
+    assumed = dict[str, None]()
+    for calculation in calculations:
+        for used in calculation.inputs:
+            if used.origin == "supposed" and not used.calculation:
+                assumed[f"{used.value:.12g} {used.unit}".rstrip()] = None
+    if not assumed:
+        return None
+    return Doubt("assumption", f"it rests on an assumption: {', '.join(assumed)}")
 
 
 def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
