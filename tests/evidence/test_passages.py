@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from textwrap import wrap
 
 import pytest
 from hypothesis import given, settings
@@ -173,6 +174,45 @@ def test_only_a_full_line_continues_on_the_next_line() -> None:
     lines = unwrap(WRAPPED).split("\n")
     assert [line[:8] for line in lines] == ["A guide ", "The lamp", "- It has", "- Boats ", ""]
     assert len(unwrap(WRAPPED)) == len(WRAPPED)
+
+
+@settings(max_examples=50)
+@given(st.integers(60, 100), st.integers(8, 40), st.integers())
+def test_a_window_ends_with_a_sentence_where_lines_and_pages_end_within_one(
+    width: int, count: int, seed: int
+) -> None:
+    chance = Random(seed)
+    sentences = []
+    for number in range(count):
+        words = [
+            "".join(chance.choices("bdfgklmnprst", k=6)) for _ in range(chance.randrange(6, 15))
+        ]
+        sentences.append(f"It {' '.join(words)} at {number}.5 times.")
+    lines = wrap(" ".join(sentences), width)
+    # Where the second paragraph begins with a capital, it may be one of its own.
+    breaks = [
+        at for at in range(3, len(lines)) if lines[at][0].islower() and lines[at - 1][-1].isalpha()
+    ]
+    for at in breaks[:1]:
+        lines[at] = f"\n\f{lines[at]}"
+    text = "\n".join(lines)
+    windows = Windows(text)
+    assert len(windows.windows) > 1
+    for window in windows.windows:
+        assert text[window.start : window.end].endswith("times.")
+    assert " ".join(text.split()) == " ".join(" ".join(sentences).split())
+
+
+def test_the_figure_behind_the_end_of_a_page_is_in_the_window_of_its_sentence() -> None:
+    means = (
+        "The mean of 38.5 kWh covers all seasons. From November to March it is 42.1, in the others"
+    )
+    text = f"{means}\n\n35.9. Most of it was charged at home.\n\n# Costs\n\nnone so far"
+    [first, *_] = Windows(text).best("In the other months it is 35.9.", 1)
+    assert "35.9. Most" in Windows(text).texts([first])[0]
+    for apart in (f"- {means}", f"| {means} |", "Means", f"# {means}"):
+        text = f"{apart}\n\n35.9. Most of it was charged at home."
+        assert unwrap(text) == text
 
 
 @pytest.mark.parametrize(

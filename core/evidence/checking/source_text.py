@@ -41,6 +41,10 @@ _FULL = 40
 """Minimum length of a line that continues on the next one, in characters."""
 # Lines that continue no other line, and lines that no other line continues.
 _APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.*[|\t]")
+_SENTENCE_END = re.compile(r"[^\W\d_]{2}[.!?]\s")
+_FIGURE = re.compile(r"\d+[.,]\d")
+# The end of a paragraph, perhaps within a sentence, as where a page ends.
+_PARAGRAPH_END = re.compile(r"(?<=[^\W\d_]|,)[ \t]*\n\s*\n\s*(?=[^\W\d_]|\d+[.,]\d)")
 _TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
 _GROUPED = re.compile(r"(?<=\d)[,' ](?=\d{3}(?!\d))")
 _MARKUP = re.compile(r"[*_`|#]+")
@@ -67,7 +71,7 @@ class Windows:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.windows = tuple(_windows(text))
+        self.windows = tuple(_windows(_with_continued(text)))
         """The windows, in text order."""
         self._places = self._indexed()
         """The indexes of the windows that have a stem or number, also in their heading, by stem or
@@ -268,7 +272,8 @@ def _windows_of_paragraph(raw: str, offset: int, heading: str) -> Iterator[Windo
     """Yield the windows of a paragraph that begins at `offset`; each ends with a sentence."""
     start = 0
     # A paragraph that is too short to be divided need not be split into sentences.
-    spans = _short_spans(raw, _LONGEST_WINDOW) if len(raw) >= _LONGEST_WINDOW / 2 else ()
+    is_long = len(raw) >= _LONGEST_WINDOW / 2
+    spans = _short_spans(unwrap(raw), _LONGEST_WINDOW) if is_long else ()
     for _, end in spans:
         if end - start >= _LONGEST_WINDOW / 2:
             yield Window(offset + start, offset + end, heading)
@@ -278,10 +283,14 @@ def _windows_of_paragraph(raw: str, offset: int, heading: str) -> Iterator[Windo
 
 
 def unwrap(text: str) -> str:
-    """Return a text with a space instead of each line break at which a sentence was wrapped.
+    """Return a text with spaces instead of each line break, and each end of a paragraph, within a
+    sentence.
 
     Offsets stay valid.
     """
+    if "\n" not in text:
+        return text
+    text = _with_continued(text)
     parts = list[str]()
     for _, block in groupby(text.split("\n"), key=lambda line: bool(line.strip())):
         lines = list(block)
@@ -290,6 +299,21 @@ def unwrap(text: str) -> str:
             parts.append(line)
             parts.append(" " if _is_wrapped(line, following, width) else "\n")
     return "".join(parts[:-1])
+
+
+def _with_continued(text: str) -> str:
+    """Return a text with a line break instead of each end of a paragraph within a sentence."""
+
+    def continued(end: re.Match[str]) -> str:
+        before = text[text.rfind("\n\n", 0, end.start()) + 1 : end.start()]
+        following = text[end.end()]
+        may_continue = following.islower() or following.isdigit()
+        is_prose = _SENTENCE_END.search(before) and not _APART.match(before.rpartition("\n")[2])
+        if not may_continue or not is_prose:
+            return end[0]
+        return "\n".rjust(len(end[0]))
+
+    return _PARAGRAPH_END.sub(continued, text)
 
 
 def _is_wrapped(line: str, following: str, width: int) -> bool:
@@ -303,7 +327,10 @@ def _is_wrapped(line: str, following: str, width: int) -> bool:
         return False
     if first_word[0].islower() and (plain[-1].isalpha() or plain[-1] == ","):
         return True
-    return len(plain) >= _FULL and len(f"{plain} {first_word}") > width
+    if len(plain) < _FULL:
+        return False
+    is_figure = plain[-1].isalpha() and _FIGURE.match(first_word) is not None
+    return is_figure or len(f"{plain} {first_word}") > width
 
 
 class SourceSentence(NamedTuple):
