@@ -574,7 +574,7 @@ async def test_calculations_are_records_in_json_and_in_the_page() -> None:
     judged = await checked(" ".join(statements), verdicts)
     first, second = judged.json["verdicts"]
     assert [entry["decided_by"] for entry in (first, second)] == ["calculation"] * 2
-    kept = {"words": "", "calculation": 0}
+    kept = {"words": "", "dates": "", "calculation": 0}
     assert first["calculations"] == [
         {
             "number": 0,

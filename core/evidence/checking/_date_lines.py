@@ -87,8 +87,8 @@ class DateLine(NamedTuple):
         return iso[_ISO_YEAR:] in ("-01-01", "-12-31") and iso[:_ISO_YEAR] in dates
 
 
-class Span(NamedTuple):
-    """The period between two dates of a text."""
+class DatePair(NamedTuple):
+    """Two dates of a text, between which a period lies."""
 
     start: WrittenDate
     end: WrittenDate
@@ -115,15 +115,15 @@ class Span(NamedTuple):
         return any(abs(length - number.value) <= tolerance for length in lengths if length > 0)
 
 
-def spans_in(text: str) -> Iterator[Span]:
-    """Yield the periods between two dates of a text; none if it has many dates."""
+def date_pairs_in(text: str) -> Iterator[DatePair]:
+    """Yield each pair of dates of a text; none if it has many dates."""
     dates = list(islice(dates_in(text), _MOST_DATES + 1))
     if len(dates) > _MOST_DATES:
         return
-    for one, other in combinations(dates, 2):
-        start, end = sorted((one, other), key=lambda written: written.iso)
+    for both in combinations(dates, 2):
+        start, end = sorted(both, key=lambda written: written.iso)
         words = [text[written.start : written.end] for written in (start, end)]
-        yield Span(start, end, " – ".join(words))
+        yield DatePair(start, end, " – ".join(words))
 
 
 def unit_of_time(unit: str) -> str:

@@ -35,7 +35,7 @@ from ._arithmetic import (
     unit_words,
 )
 from ._calculations import follows, is_constant, may_have_unit
-from ._date_lines import Span, spans_in, unit_of_time
+from ._date_lines import DatePair, date_pairs_in, unit_of_time
 from .proof import Known, stands_in
 from .source_text import SourceText
 
@@ -393,10 +393,10 @@ class Calculator:
         if not times:
             return None
 
-        def span_in(words: str) -> Span | None:
-            for span in spans_in(words):
-                if any(span.lasts(part.number, unit) for unit in times):
-                    return span
+        def pair_in(words: str) -> DatePair | None:
+            for pair in date_pairs_in(words):
+                if any(pair.lasts(part.number, unit) for unit in times):
+                    return pair
             return None
 
         texts = list[tuple[InputOrigin, str, SourceText]]()
@@ -410,11 +410,11 @@ class Calculator:
                 text,
                 name,
                 lambda raw: len(_YEAR.findall(raw)) > 1,
-                lambda words: span_in(words) is not None,
+                lambda words: pair_in(words) is not None,
             )
-            span = span_in(words)
-            if span:
-                found = {"origin": origin, "source": key, "words": words, "dates": span.dates}
+            pair = pair_in(words)
+            if pair:
+                found = {"origin": origin, "source": key, "words": words, "dates": pair.dates}
                 return given.model_copy(update=found)
         return None
 
