@@ -57,8 +57,12 @@ _WINDOW = re.compile(
     re.IGNORECASE,
 )
 """Matches the window in tokens in a server's error about a prompt that is too long."""
+_AWAY_STATUSES = frozenset((502, 503, 529))
+"""HTTP statuses of a server that is overloaded or restarts."""
 BROKE_OFF = "an incomplete answer"
 """Describes a stream that ended without a finish reason."""
+_CAUSES = 8
+"""Number of causes of an error that are examined."""
 _CHARACTERS = 4000
 """Number of characters of a third-party error message that are searched."""
 _TRANSIENT: dict[FaultKind, str] = {
@@ -273,10 +277,26 @@ def broken_off(error: Exception, server: str) -> Exception:
     return AnswerCut(f"{host} returned {what}")
 
 
-def asks_to_wait(error: BaseException) -> bool:
-    """Whether the server refuses the call because of its rate limit or load, so that all calls
-    should wait."""
-    return fault_kind(error) == "limited" or _status(error) == 529 or retry_after(error) is not None
+def concerns_all_calls(error: BaseException) -> bool:
+    """Whether the server accepts no calls for now, because of its rate limit or load or because it
+    restarts, so that all calls should wait."""
+    kind = fault_kind(error)
+    if kind == "limited" or retry_after(error) is not None:
+        return True
+    return _status(error) in _AWAY_STATUSES or (kind == "unreachable" and _was_refused(error))
+
+
+def _was_refused(error: BaseException) -> bool:
+    """Whether nobody listens at the address of the server, as while it restarts."""
+    cause: BaseException | None = error
+    for _ in range(_CAUSES):
+        if isinstance(cause, BaseExceptionGroup):
+            # Each address of a host name has failed.
+            return cause.subgroup(ConnectionRefusedError) is not None
+        if cause is None or isinstance(cause, ConnectionRefusedError):
+            break
+        cause = cause.__cause__ or cause.__context__
+    return isinstance(cause, ConnectionRefusedError)
 
 
 def retry_reason(error: BaseException) -> str:
@@ -284,7 +304,10 @@ def retry_reason(error: BaseException) -> str:
     transient."""
     if isinstance(error, AnswerCut):
         return error.what
-    reason = _TRANSIENT[fault_kind(error) or "broken"]
+    kind = fault_kind(error) or "broken"
+    reason = _TRANSIENT[kind]
+    if kind in ("down", "unreachable") and concerns_all_calls(error):
+        reason = "no answer from the model's server"
     status = _status(error)
     if status:
         reason = f"{reason} (HTTP {status})"

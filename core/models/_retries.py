@@ -14,12 +14,15 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.runtime import RunControl, get_runtime
 
 from ..concurrency import PerLoop
+from ..settings.context import Clock
 from ..settings.limits import Limits
-from ._faults import asks_to_wait, fault_kind, is_transient, retry_after, retry_reason
+from ._faults import concerns_all_calls, fault_kind, is_transient, retry_after, retry_reason
 from ._wrapping import reasoning_of
 
 _FIRST_WAIT = 0.5
 """Seconds before the first retry, plus up to 50 % jitter; doubled for each further retry."""
+_LONGEST_WAIT = 10.0
+"""Seconds up to which they are doubled, so that a server that is back is soon noticed."""
 _MOST_RETRIES = 2
 """Retries of a call that fails before its first word."""
 _MOST_BUDGETS = 100
@@ -38,18 +41,18 @@ class RetryBudget:
     `retry_seconds`.
 
     A call that fails before its first word is retried up to two times, but only once after a
-    timeout. Rate-limited calls are retried without such a count: one call waits as long as the
-    server asks and tries again, while the others wait until it succeeds. A wait that would exceed
-    the budget is not started; the call fails.
+    timeout. If the server limits the rate of calls or restarts, there is no such count: one call
+    tries again, after as long as the server asks, while the others wait until it succeeds. A wait
+    that would exceed the budget is not started; the call fails.
     """
 
     def __init__(
         self,
         limits: Limits,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[object]],
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`chance` returns random numbers from 0 to 1; tests replace it and `sleep`."""
+        """`chance` returns random numbers from 0 to 1; tests replace it."""
         self.seconds_left = limits.retry_seconds
         """Seconds that calls may still wait."""
         self._sleep = sleep
@@ -103,7 +106,7 @@ class RetryBudget:
     async def _wait(self, call: _Call, error: Exception, on_wait: OnWait) -> None:
         """Wait before the next try; raise the error if no further try is allowed."""
         gate = call.gate
-        if asks_to_wait(error):
+        if concerns_all_calls(error):
             successes = gate.successes
             if not call.holds_gate:
                 await gate.lock.acquire()
@@ -119,7 +122,8 @@ class RetryBudget:
             failed = call.failures
             if failed > (1 if fault_kind(error) == "slow" else _MOST_RETRIES):
                 raise error
-        backoff = _FIRST_WAIT * 2 ** (failed - 1) * (1 + self._chance() / 2)
+        backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (failed - 1))
+        backoff *= 1 + self._chance() / 2
         seconds = max(backoff, retry_after(error) or 0.0)
         if seconds > self.seconds_left:
             raise error
@@ -133,12 +137,12 @@ class RetryBudget:
 
 @dataclass
 class _Gate:
-    """Makes the calls to a model wait while a rate-limited one is retried."""
+    """Makes the calls to a model wait while one that its server did not accept is retried."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by the call that is retried."""
     refusals: int = 0
-    """Number of rate-limited tries since the last success."""
+    """Number of tries since the last success that the server did not accept."""
     successes: int = 0
     """Number of successful calls."""
 
@@ -149,7 +153,7 @@ class _Call:
 
     gate: _Gate
     failures: int = 0
-    """Number of failed tries that were not rate-limited."""
+    """Number of tries that failed for reasons of their own."""
     has_begun: bool = False
     """Whether the answer of the current try has begun to arrive."""
     holds_gate: bool = False
@@ -178,7 +182,7 @@ def has_content(part: AIMessage) -> bool:
     return bool(calls or part.text or reasoning_of(part))
 
 
-def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
+def retry_budget_of(question_id: str, limits: Limits, clock: Clock) -> RetryBudget:
     """Return the retry budget of the graph run in progress, shared by all its calls for this
     question.
 
@@ -187,9 +191,9 @@ def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
     try:
         control = get_runtime().control
     except RuntimeError:
-        return RetryBudget(limits)
+        return RetryBudget(limits, clock.sleep)
     budgets = _budgets.get()
-    budget = budgets.pop((control, question_id), None) or RetryBudget(limits)
+    budget = budgets.pop((control, question_id), None) or RetryBudget(limits, clock.sleep)
     budgets[control, question_id] = budget
     while len(budgets) > _MOST_BUDGETS:
         budgets.popitem(last=False)

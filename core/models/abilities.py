@@ -122,7 +122,7 @@ async def try_tool_calls(role: Role, context: Context, events: CallEvents) -> st
     Raises the errors of the trial calls as `DeepResearchError`.
     """
     request = Request(role, "trial", ())
-    retries = retry_budget_of(request.question_id, context.limits)
+    retries = retry_budget_of(request.question_id, context.limits, context.clock)
     try:
         ability = await chat_model_for(request, context, events, retries).find_out()
     except Exception as error:  # noqa: BLE001 - every provider has its own errors

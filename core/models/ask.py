@@ -228,7 +228,7 @@ async def _ask_once(request: Request, context: Context, events: CallEvents) -> R
     start = context.clock.seconds()
     events.has_shown = False
     try:
-        retries = retry_budget_of(request.question_id, context.limits)
+        retries = retry_budget_of(request.question_id, context.limits, context.clock)
         model = chat_model_for(request, context, events, retries).bind_tools(
             request.tools,
             tool_choice=request.tool_choice,

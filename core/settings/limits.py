@@ -199,9 +199,9 @@ class Limits(KnownNames, EnvironmentSettings):
     """Seconds to parse 1 MB of a file; a scanned page may take eight times as long."""
     call_seconds: float = Field(default=900, gt=0)
     """Seconds for a whole model call."""
-    retry_seconds: float = Field(default=60, ge=0)
-    """Total seconds that the model calls of a run may wait for retries; 0: no failed call is
-    retried."""
+    retry_seconds: float = Field(default=120, ge=0)
+    """Total seconds that the model calls of a run may wait for retries, such as while a model
+    server restarts; 0: no failed call is retried."""
     search_seconds: float = Field(default=20, gt=0)
     """Seconds for one query to a search engine, and for an MCP server to list its tools."""
     max_unseen_characters: int = Field(default=240, ge=0)

@@ -84,7 +84,7 @@ def clarify(request: Received) -> Reply:
     if LOCKED in request.prompt:
         return fail(401, "Incorrect API key provided.", code="invalid_api_key")
     if AWAY in request.prompt and not ANSWERS.is_set():
-        return fail(503, "The server is starting.")
+        return fail(500, "The server is broken.")
     is_unclear = UNCLEAR in request.prompt and "The light" not in request.prompt
     return say("Which of **them**?") if is_unclear else use(("generate_plan", {}))
 
@@ -502,7 +502,7 @@ def test_a_run_whose_model_was_gone_goes_on_once_it_is_back(reader: Reader) -> N
         ask(page, AWAY)
         failed = page.get_by_role("heading", name="This run failed")
         failed.wait_for()
-        assert "503" in page.get_by_role("alert").inner_text()
+        assert "500" in page.get_by_role("alert").inner_text()
         ANSWERS.set()
         page.get_by_role("button", name="Try again").click()
         page.locator(".report article", has_text=FACTS["light"]).wait_for()

@@ -97,7 +97,7 @@ def silent_events() -> CallEvents:
 
 def role_model(role: Role, context: Context, events: CallEvents | None = None) -> RoleModel:
     """The model of a role; without `events`, nothing listens to its calls."""
-    retries = retry_budget_of("q", context.limits)
+    retries = retry_budget_of("q", context.limits, context.clock)
     return RoleModel(
         request=Request(role, "q", ()),
         context=context,
@@ -108,7 +108,7 @@ def role_model(role: Role, context: Context, events: CallEvents | None = None) -
 
 def compatible(role: Role, context: Context) -> CompatibleChatModel:
     """The chat model that calls tools for a role; nothing listens to its calls."""
-    retries = retry_budget_of("q", context.limits)
+    retries = retry_budget_of("q", context.limits, context.clock)
     return chat_model_for(Request(role, "q", ()), context, silent_events(), retries)
 
 

@@ -22,7 +22,7 @@ from deep_research.core.errors import (
 )
 from deep_research.core.models._faults import (
     AnswerSilent,
-    asks_to_wait,
+    concerns_all_calls,
     is_transient,
     retry_after,
     retry_reason,
@@ -159,14 +159,15 @@ async def test_a_long_wait_is_stated_in_minutes(monkeypatch: Patch) -> None:
         *((reply, ModelFailed, False) for reply in BROKEN),
         *((reply, ModelFailed, False) for reply in BAD_CALLS),
         (fail(429, "Slow down."), RateLimited, True),
-        *((fail(status), ModelFailed, False) for status in (408, 500, 503)),
+        *((fail(status), ModelFailed, False) for status in (408, 500, 504)),
+        *((fail(status), ModelFailed, True) for status in (502, 503)),
         (fail(503, retry_after=2), ModelFailed, True),
         (fail(529, "Overloaded"), ModelFailed, True),
         (send({"error": {"message": "Provider returned error", "code": 429}}), RateLimited, True),
-        (send({"error": {"message": "Provider returned error", "code": 502}}), ModelFailed, False),
+        (send({"error": {"message": "Provider returned error", "code": 502}}), ModelFailed, True),
         (send({"error": "Rate limit reached"}), RateLimited, True),
         (send('data: {"error": {"message": "boom", "code": 503}}\n\n', content_type="text/event-stream"), ModelFailed,
-         False),
+         True),
     ],
 )  # fmt: skip
 async def test_faults_of_servers_are_transient(
@@ -175,7 +176,7 @@ async def test_faults_of_servers_are_transient(
     error = await error_of(reply, monkeypatch)
     assert type(explained(error)).__name__ == kind.__name__
     assert is_transient(error)
-    assert asks_to_wait(error) is has_to_wait
+    assert concerns_all_calls(error) is has_to_wait
     assert retry_reason(error)
     assert ("OPENAI_BASE_URL" in str(explained(error))) is (reply in BROKEN)
     assert ("; set tool_calls to schema or tags" in str(explained(error))) is (reply in BAD_CALLS)
@@ -188,9 +189,10 @@ async def test_an_unreachable_server_is_named_without_credentials_as_is_one_with
     error = await error_at(f"http://user:{KEY}@127.0.0.1:1/v1", monkeypatch)
     assert type(explained(error)) is ModelFailed
     assert "127.0.0.1:1" in str(explained(error)) and "OPENAI_BASE_URL" in str(explained(error))
-    assert is_transient(error)
+    assert is_transient(error) and concerns_all_calls(error)
     with openai_server([]) as server:
         error = await error_at(server.url.replace("http:", "https:"), monkeypatch)
+    assert not concerns_all_calls(error), "that it is called again does not help"
     assert "does not speak HTTPS" in str(explained(error))
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import pytest
 from kit.model_calls import Model, Wire
 from kit.openai_server import fail, say
+from kit.runs import HandClock
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.graph import START, StateGraph
 from langgraph.types import Send
@@ -66,7 +67,7 @@ async def test_a_call_waits_as_long_as_the_server_asks_and_the_wait_is_shown(wir
     assert run.slept == [7]
     assert run.shown_waits == [(7, "the provider asks to wait (HTTP 429)")]
     assert len(model.requests) == 2
-    assert run.budget.seconds_left == 53
+    assert run.budget.seconds_left == 113
 
 
 @pytest.mark.fault(2)
@@ -86,7 +87,7 @@ async def test_parallel_calls_do_not_hammer_a_rate_limited_server(wire: Wire) ->
     assert answers == ["Yes."] * 5
     assert run.slept == [0.5, 1, 2, 4, 8]
     assert len(model.requests) <= 5 + 5 + 4
-    assert run.budget.seconds_left == 60 - 15.5
+    assert run.budget.seconds_left == 120 - 15.5
 
 
 async def test_calls_of_another_model_do_not_wait() -> None:
@@ -117,14 +118,32 @@ async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(w
 @pytest.mark.fault(4)
 @pytest.mark.fault(4, logs="INFO core.models._retries")
 async def test_a_failing_server_is_called_again_twice(wire: Wire) -> None:
-    run, model = Run(), wire([fail(503), fail(500), say("Yes.")])
+    run, model = Run(), wire([fail(500), fail(504), say("Yes.")])
     assert await run(to(model)) == "Yes."
     assert run.slept == [0.5, 1]
-    run, model = Run(), wire([fail(503), fail(500), fail(503), say("Yes.")])
+    run, model = Run(), wire([fail(500), fail(504), fail(500), say("Yes.")])
     with pytest.raises(APIStatusError):
         await run(to(model))
     assert run.slept == [0.5, 1]
     assert len(model.requests) == 3
+
+
+@pytest.mark.fault(70)
+@pytest.mark.parametrize("status", [502, 503])
+async def test_calls_wait_together_while_the_server_restarts(wire: Wire, status: int) -> None:
+    run = Run()
+    model = wire(lambda _: fail(status) if run.time < 60 else say("Yes."))
+    assert await asyncio.gather(*(run(to(model)) for _ in range(3))) == ["Yes."] * 3
+    assert run.slept == [0.5, 1, 2, 4, 8, 10, 10, 10, 10, 10]
+    assert run.shown_waits[0] == (0.5, f"no answer from the model's server (HTTP {status})")
+
+
+@pytest.mark.fault(70)
+async def test_a_server_that_stays_away_uses_up_the_budget_and_no_more(wire: Wire) -> None:
+    run, model = Run(retry_seconds=20), wire(lambda _: fail(503))
+    results = await asyncio.gather(*(run(to(model)) for _ in range(3)), return_exceptions=True)
+    assert all(isinstance(result, APIStatusError) for result in results)
+    assert sum(run.slept) == 15.5
 
 
 async def test_without_seconds_to_wait_nothing_is_retried(wire: Wire) -> None:
@@ -135,8 +154,9 @@ async def test_without_seconds_to_wait_nothing_is_retried(wire: Wire) -> None:
 
 
 @pytest.mark.fault(24)
-async def test_a_rejected_request_is_not_repeated(wire: Wire) -> None:
-    model = wire([fail(400)])
+@pytest.mark.parametrize("status", [400, 401])
+async def test_a_rejected_request_is_not_repeated(wire: Wire, status: int) -> None:
+    model = wire([fail(status)])
     with pytest.raises(APIStatusError):
         await Run()(to(model))
     assert len(model.requests) == 1
@@ -196,7 +216,7 @@ async def budgets_of_a_run(*questions: str) -> list[RetryBudget]:
     found: list[RetryBudget] = []
 
     async def call(state: Asks) -> Asks:
-        found.append(retry_budget_of(state["question"], Limits()))
+        found.append(retry_budget_of(state["question"], Limits(), HandClock()))
         return {}
 
     inner = StateGraph(Asks).add_node("call", call).add_edge(START, "call").compile()
@@ -213,4 +233,5 @@ async def test_a_question_has_one_budget_in_each_run_of_a_graph() -> None:
     assert first is again
     assert other is not first
     assert (await budgets_of_a_run("a"))[0] is not first
-    assert retry_budget_of("a", Limits()) is not retry_budget_of("a", Limits()), "no graph, no run"
+    one, another = (retry_budget_of("a", Limits(), HandClock()) for _ in range(2))
+    assert one is not another, "no graph, no run"

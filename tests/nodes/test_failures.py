@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from kit.runs import (
+    PLAN,
     REPORT,
     FailingStore,
     HandClock,
     Hanging,
+    Lab,
     WatchedSaver,
     answered,
     in_order,
@@ -36,6 +38,7 @@ from deep_research.core.errors import (
 )
 from deep_research.core.store._saver import BranchNotSaved
 from deep_research.core.store._serializer import StrictSerializer
+from deep_research.state import ResearchState
 
 THREE = research("light task", "keeper task", "tide task", ids=("l", "k", "t"))
 OTHERS = {
@@ -181,3 +184,51 @@ def test_errors_that_stop_the_whole_run_pass_langgraph_and_can_be_pickled(
     loaded = pickle.loads(pickle.dumps(error))
     assert isinstance(loaded, kind)
     assert (str(loaded), loaded.__notes__) == (str(error), ["kept"])
+
+
+class ServerAway(Exception):
+    """What a client raises while the server of its model restarts."""
+
+    status_code = 503
+
+
+async def let_waits_pass(run: Lab, clock: HandClock, asking: asyncio.Task[ResearchState]) -> None:
+    """Move the clock by each wait of the run, as soon as it begins, until the run has ended."""
+    waits = 0
+    while not asking.done():
+        await asyncio.sleep(0)
+        delayed = run.of_type("call_delayed")
+        for packet in delayed[waits:]:
+            clock.time += packet["seconds"]
+        waits = len(delayed)
+
+
+@pytest.mark.fault(70, logs="INFO core.models._retries")
+async def test_a_run_goes_on_once_a_model_server_that_was_restarted_is_back(tmp_path: Path) -> None:
+    clock = HandClock()
+    run = lab(tmp_path, clock=clock, planner=[*[ServerAway()] * 9, PLAN])
+    asking = asyncio.create_task(run.ask())
+    await let_waits_pass(run, clock, asking)
+    state = await asking
+    assert state.run.status == "completed" and clock.time > 45
+    delayed = run.of_type("call_delayed")
+    assert {packet["reason"] for packet in delayed} == {
+        "no answer from the model's server (HTTP 503)"
+    }
+    assert state.run.active_seconds == pytest.approx(clock.time), "it counts towards the limits"
+
+
+@pytest.mark.fault(45, 70)
+async def test_a_run_that_waits_for_a_model_server_stops_at_once_and_can_go_on(
+    tmp_path: Path,
+) -> None:
+    is_asked = asyncio.Event()
+
+    def away(*_: Any) -> Exception:
+        is_asked.set()
+        return ServerAway()
+
+    run = lab(tmp_path, clock=HandClock(), planner=[away, PLAN])
+    # On this clock the wait would never end.
+    await stopped_at(run, is_asked)
+    assert (await run.ask(None)).run.status == "completed"
