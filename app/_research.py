@@ -75,7 +75,10 @@ def edit_step(thread: str, words: str, given: Mapping[str, Any]) -> Step:
     """Return the step that changes the report of a finished run."""
 
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
-        return await book.edit(thread, words, given, view)
+        stored = await book.edit(thread, words, given, view)
+        if stored.state.run.done:
+            say(safe_text(stored.state.run.done))
+        return stored
 
     return step
 

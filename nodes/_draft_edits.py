@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,8 +22,9 @@ from ..core.writing.blocks import ReportBlock, Table
 from ._edits import apply_edits
 from ._report_edit import ReportEdit
 
-_NAMING_WORDS = 4
+_NAMING_WORDS = 6
 """Number of words by which a block is named to the reader."""
+_BLOCK = re.compile(r"\bblock \d+")
 
 
 def shown_block(block: ReportBlock) -> dict[str, Any]:
@@ -94,19 +96,19 @@ def edited_draft(
     return EditedDraft(changed, edited.refused, edited.replaced)
 
 
-def left_out_notice(edit: ReportEdit, reason: str, blocks: Sequence[ReportBlock]) -> str:
-    """Return the notice on an edit of these blocks that was left out."""
-    kind = edit.kind.replace("_", " ")
-    return f"A change was left out ({kind}, {_name_of(edit.block, blocks)}): {reason}."
+def left_out_sentence(edit: ReportEdit, reason: str, blocks: Sequence[ReportBlock]) -> str:
+    """Return for the user which edit of these blocks was left out, and why.
 
-
-def _name_of(number: int, blocks: Sequence[ReportBlock]) -> str:
-    """Return the number of a block with its first words, which the reader can find."""
-    if not 0 < number <= len(blocks):
-        return f"block {number}"
-    plain = replace_markers(blocks[number - 1].text, " ")
+    `reason` is worded for the model, which sees numbered blocks.
+    """
+    if not 0 <= edit.block <= len(blocks) or reason.startswith("there is no block"):
+        return "A change was left out: the report has no such passage."
+    why = _BLOCK.sub("this passage", reason.partition(";")[0])
+    if edit.block == 0:
+        return f"What was to stand at the beginning was left out: {why}."
+    plain = replace_markers(blocks[edit.block - 1].text, " ")
     words = [word for word in plain.split() if any(map(str.isalnum, word))]
-    return f"block {number}: {' '.join(words[:_NAMING_WORDS])} …"
+    return f"The change to “{' '.join(words[:_NAMING_WORDS])} …” was left out: {why}."
 
 
 def _with_known(edit: ReportEdit, known: Collection[int]) -> ReportEdit:

@@ -31,7 +31,7 @@ from ..core.writing.language import Language
 from ..core.writing.versions import ThreadVersions
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from ._draft_edits import EditedDraft, edited_draft, left_out_notice, shown_block
+from ._draft_edits import EditedDraft, edited_draft, left_out_sentence, shown_block
 from ._examining import UnreadPages, context_of_check, examination_of
 from ._further_research import (
     each_topic_once,
@@ -179,13 +179,16 @@ class _Editor:
         """Whether facts that are missing can be looked up; once an edit."""
         self.notices: list[str] = []
         """Notices for the reader about the changes."""
+        self.left_out: list[str] = []
+        """Sentences for the user on changes that could not be made; the report has none of them."""
         self.language: dict[str, str] = {}
         """Fields of the run that change with the report's language."""
 
     @property
     def done(self) -> str:
-        """What the user's edit has changed; empty if nothing is known."""
-        return self.notices[0] if self.notices else ""
+        """What the user's edit has changed, and what was left out of it; empty if nothing is
+        known."""
+        return " ".join([*self.notices[:1], *self.left_out])
 
     def _use(self, draft: Draft) -> None:
         """Change this draft from now on."""
@@ -535,7 +538,7 @@ class _Editor:
         if self._turn.context.verify == "off":
             self.notices.append(_NOT_CHECKED)
         for edit, reason in left_out:
-            self.notices.append(left_out_notice(edit, reason, self._blocks))
+            self.left_out.append(left_out_sentence(edit, reason, self._blocks))
         request = Conversation(self._state.messages).question
         fewest_words: int | None = 1
         if self.language:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 from typing_extensions import override
@@ -24,7 +24,7 @@ from ..core.writing.forms import Form
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from ._ahead import judged_ahead
-from ._draft_edits import edited_draft, left_out_notice, shown_block
+from ._draft_edits import edited_draft, shown_block
 from ._further_research import may_research, tasks_waiting
 from ._report_edit import ReportEdit
 from .turn import NodeRuntime, Turn, begin_turn
@@ -139,18 +139,17 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     if edited is None:
         update = turn.update(notices=(*state.run.notices, _NOT_GRADED))
         return {**update, "draft": judged}
-    draft, form, notices = edited
+    draft, form = edited
     draft = draft.model_copy(update={"kept": judged.kept, "judge_calls": judged.judge_calls})
     is_researched = False
     if draft.rounds < limits.checklist_rounds:
         is_researched = bool(_open_tasks(draft)) and may_research(turn)
     if is_researched:
         draft = draft.model_copy(update={"rounds": draft.rounds + 1})
-    elif draft.length_fault:
-        notices = [*notices, draft.length_fault]
     packets = ReportPackets(turn.placement)
     turn.emit(packets.grades(draft.grades, is_researched=is_researched))
-    update = turn.update(notices=(*state.run.notices, *notices))
+    faults = [draft.length_fault] if draft.length_fault and not is_researched else []
+    update = turn.update(notices=(*state.run.notices, *faults))
     if is_researched:
         update |= tasks_waiting(turn, update["progress"], _open_tasks(draft), draft.rounds)
     update |= {"draft": draft, "memory": _closed_gaps(turn, form.answered_gaps)}
@@ -167,16 +166,6 @@ def _has_new_findings(findings: Iterable[Finding], draft: Draft) -> bool:
     return any(finding.text for finding in new)
 
 
-class _EditedReport(NamedTuple):
-    """A draft after the editor's edits, with its grades."""
-
-    draft: Draft
-    form: GradeReport
-    """The form with these grades."""
-    notices: list[str]
-    """Notices for the reader on edits that were left out."""
-
-
 class _Editor:
     """Asks the verifier's model for the edits and the grades of a draft."""
 
@@ -190,8 +179,8 @@ class _Editor:
         # Rendered once, so that the second request begins like the first.
         self._values = self._common_values()
 
-    async def edit(self) -> _EditedReport | None:
-        """Return the draft with the edits of the model's form, and with its grades.
+    async def edit(self) -> tuple[Draft, GradeReport] | None:
+        """Return the draft with the edits of the model's form and with its grades, and the form.
 
         The model is asked once more if at least half of its edits cannot be made, or the draft is
         still too long. Edits that cannot be made are left out. Returns None if it gives no grades.
@@ -210,20 +199,20 @@ class _Editor:
             again = await self._ask(draft, is_again=True, left_out=left_out)
             if again:
                 form = again
-                draft, refused = await self._edited(draft, again)
-                if again.edits:
-                    left_out = refused
-        return _EditedReport(self._graded(draft, form), form, left_out)
+                draft, _ = await self._edited(draft, again)
+        return self._graded(draft, form), form
 
     async def _edited(self, draft: Draft, form: GradeReport) -> tuple[Draft, list[str]]:
-        """Return the draft with the edits of a form, and notices on those that were left out."""
+        """Return the draft with the edits of a form, and for the model those that were left out."""
         edited = await asyncio.to_thread(
             edited_draft, draft, form.edits, self._turn.state.sources, self._calculations
         )
-        blocks = report_blocks(draft.text)
         left_out = list[str]()
         for index, reason in edited.refused.items():
-            left_out.append(left_out_notice(form.edits[index], reason, blocks))
+            edit = form.edits[index]
+            left_out.append(f"- {edit.model_dump_json(exclude_defaults=True)}: {reason}")
+            logger = logging.getLogger(__name__)
+            logger.info("An edit of the draft is left out: %s of block %d", edit.kind, edit.block)
         if edited.draft.text != draft.text:
             draft = edited.draft
         title = " ".join(form.title.split()).lstrip("# ")

@@ -489,7 +489,8 @@ class Run(Record):
     notices: tuple[str, ...] = ()
     """Notes on this run for the reader, such as an unknown context window."""
     done: str = ""
-    """What an edit has changed in the report, as one of its notices; empty if nothing is known."""
+    """What an edit has changed in the report, as one of its notices, and what of the request could
+    not be done; empty if nothing is known."""
     not_read: tuple[NotRead, ...] = ()
     """The first of the documents that could not be indexed."""
     status: RunStatus = "running"

@@ -212,10 +212,14 @@ async def test_a_refused_edit_is_returned_once_with_the_reason_and_then_left_out
     state = await run.ask(asking())
     assert "\n\nThe Skerry Light was first lit in 1844. [1]\n\n| Light" in text_of(state)
     assert "Outlook" not in text_of(state)
-    left_out = "left out (set cell, block 3: Light Lit Height Skerry …): the table has rows 0 to 1"
-    assert left_out in notes(state) and notes(state).count("left out") == 2
-    # The model has not come back to this one.
-    assert "left out (delete, block 40): there is no block 40" in notes(state)
+    # The model has not come back to the first of these.
+    assert state.run.done == (
+        f"{DONE} A change was left out: the report has no such passage. "
+        "The change to “Light Lit Height Skerry 1844 38 …” was left out: the table has rows 0 to 1, not 5."
+    )
+    # It answers the request, and is no part of the report.
+    assert "left out" not in state.messages[-1].text
+    assert not any("left out" in notice for notice in state.run.notices)
     # The figure that nobody asked to drop is named.
     assert "No longer in the report, but in the version before: 45 metres." in notes(state)
     second = [asked.text for asked in run.calls("writer") if "edit_report" in asked.tools][1]
