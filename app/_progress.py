@@ -200,14 +200,18 @@ def _number_of_sources(documents: Sequence[object]) -> str:
 def _describe_grades(packet: packets.ReportGraded) -> str:
     """Return how many points of the request the report answers, and which it does not."""
     points = counted(len(packet.grades), "point")
-    unanswered = [grade for grade in packet.grades if grade.verdict != "answered"]
-    answered = len(packet.grades) - len(unanswered)
-    line = f"{answered} of {points} of the request answered"
-    if not unanswered:
-        return line
-    requirements = "; ".join([shorten(grade.requirement) for grade in unanswered])
-    intent = "looking for more on" if packet.is_researched else "open"
-    return f"{line}; {intent}: {requirements}"
+    answered = [grade for grade in packet.grades if grade.verdict == "answered"]
+    line = f"{len(answered)} of {points} of the request answered"
+    still_open = [shorten(grade.requirement) for grade in packet.grades if grade.is_open]
+    if still_open:
+        intent = "looking for more on" if packet.is_researched else "open"
+        line += f"; {intent}: {'; '.join(still_open)}"
+    not_judged = [
+        shorten(grade.requirement) for grade in packet.grades if grade.verdict == "not judged"
+    ]
+    if not_judged:
+        line += f"; not judged: {'; '.join(not_judged)}"
+    return line
 
 
 def describe_index(packet: packets.DocumentsIndexed) -> str:

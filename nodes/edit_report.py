@@ -517,7 +517,7 @@ class _Editor:
         grades = list[Grade]()
         number = 0
         for grade in draft.grades:
-            if grade.verdict != "answered":
+            if grade.is_open:
                 number += 1
                 if number in form.answered:
                     grade = Grade(requirement=grade.requirement, verdict="answered")

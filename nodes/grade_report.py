@@ -33,7 +33,10 @@ _NOT_GRADED = (
     "The report was not compared with the checklist of the request: the verifier's model gave no "
     "grades."
 )
-
+_NO_GRADE = "Not judged whether the report answers: {}"
+"""Notice on a requirement that the verifier's model gave no grade."""
+_SAID_ONCE = ("answered_gaps", "named_gaps", "named_disputes", "follow_ups")
+"""Fields that a second form for a draft may leave empty, since the first had them."""
 _MOST_FOLLOW_UPS = 3
 _LONGEST_QUESTION = 200
 """Maximum characters of a question that the reader may ask next."""
@@ -123,9 +126,8 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     if not limits.checklist_rounds or not _to_grade(requirements, before.grades):
         return {}
     if before.grades and not _has_new_findings(state.findings.values(), before):
-        # The length was left for this turn.
-        faults = [before.length_fault] if before.length_fault else []
-        return turn.costs(notices=(*state.run.notices, *faults))
+        # These faults were left for this turn.
+        return turn.costs(notices=(*state.run.notices, *_remaining_faults(before)))
     if not turn.is_capable("verifier"):
         return {}
     turn.announce("grade")
@@ -146,9 +148,9 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         is_researched = bool(_open_tasks(draft)) and may_research(turn)
     if is_researched:
         draft = draft.model_copy(update={"rounds": draft.rounds + 1})
+    faults = [] if is_researched else _remaining_faults(draft)
     packets = ReportPackets(turn.placement)
     turn.emit(packets.grades(draft.grades, is_researched=is_researched))
-    faults = [draft.length_fault] if draft.length_fault and not is_researched else []
     update = turn.update(notices=(*state.run.notices, *faults))
     if is_researched:
         update |= tasks_waiting(turn, update["progress"], _open_tasks(draft), draft.rounds)
@@ -158,6 +160,17 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         turn.emit(turn.delivery.revision(turn.placement, before.text))
         update["messages"] = await asyncio.to_thread(turn.delivery.changed_draft_messages, draft)
     return update
+
+
+def _remaining_faults(draft: Draft) -> list[str]:
+    """Return notices for the reader on what the draft is not judged on, and on its length."""
+    faults = list[str]()
+    for grade in draft.grades:
+        if grade.verdict == "not judged":
+            faults.append(_NO_GRADE.format(grade.requirement))
+    if draft.length_fault:
+        faults.append(draft.length_fault)
+    return faults
 
 
 def _has_new_findings(findings: Iterable[Finding], draft: Draft) -> bool:
@@ -182,8 +195,9 @@ class _Editor:
     async def edit(self) -> tuple[Draft, GradeReport] | None:
         """Return the draft with the edits of the model's form and with its grades, and the form.
 
-        The model is asked once more if at least half of its edits cannot be made, or the draft is
-        still too long. Edits that cannot be made are left out. Returns None if it gives no grades.
+        The model is asked once more if at least half of its edits cannot be made, the draft is
+        still too long, or a requirement has no grade. Edits that cannot be made are left out.
+        Returns None if it gives no grades.
         """
         draft = self._before
         form = await self._ask(draft)
@@ -195,10 +209,11 @@ class _Editor:
         draft, left_out = await self._edited(draft, form)
         is_too_long = bool(draft.length_fault) and draft.surplus_words > 0
         is_mostly_left_out = bool(left_out) and len(left_out) * 2 >= len(form.edits)
-        if is_mostly_left_out or is_too_long:
-            again = await self._ask(draft, is_again=True, left_out=left_out)
+        ungraded = self._ungraded(form)
+        if is_mostly_left_out or is_too_long or ungraded:
+            again = await self._ask(draft, is_again=True, left_out=left_out, ungraded=ungraded)
             if again:
-                form = again
+                form = _completed(form, again)
                 draft, _ = await self._edited(draft, again)
         return self._graded(draft, form), form
 
@@ -255,11 +270,17 @@ class _Editor:
         return tuple(questions)[:_MOST_FOLLOW_UPS]
 
     async def _ask(
-        self, draft: Draft, *, is_again: bool = False, left_out: Sequence[str] = ()
+        self,
+        draft: Draft,
+        *,
+        is_again: bool = False,
+        left_out: Sequence[str] = (),
+        ungraded: Sequence[int] = (),
     ) -> GradeReport | None:
         """Have the model fill in the form for a draft; None if it cannot.
 
-        `is_again`: the draft has the edits of a first form, but for those that are `left_out`.
+        `is_again`: the draft has the edits of a first form, but for those that are `left_out`;
+        requirements with the numbers `ungraded` had no grade in it.
         """
         blocks = list(map(shown_block, report_blocks(draft.text)))
         return await self._turn.filler.ask_if_possible(
@@ -278,7 +299,15 @@ class _Editor:
             surplus_words=draft.surplus_words,
             sections=_lengths(self._turn, draft),
             left_out=fence("\n".join(left_out)) if left_out else "",
+            ungraded=", ".join(map(str, ungraded)),
         )
+
+    def _ungraded(self, form: GradeReport) -> list[int]:
+        """Return the numbers of the requirements that have no grade, from a form or earlier."""
+        merged = _merged(self._requirements, self._before.grades, form.grades)
+        not_judged = {grade.requirement for grade in merged if grade.verdict == "not judged"}
+        asked = _to_grade(self._requirements, self._before.grades)
+        return [number for number, text in enumerate(asked, 1) if text in not_judged]
 
     def _common_values(self) -> dict[str, Any]:
         """Return the values of the prompt that are the same for both requests."""
@@ -341,13 +370,23 @@ def _lengths(turn: Turn, draft: Draft) -> str:
     return fence("\n".join(lengths)) if lengths else ""
 
 
+def _completed(first: GradeReport, again: GradeReport) -> GradeReport:
+    """Return the second form for a draft, with what only the first says of it."""
+    update: dict[str, Any] = {"grades": [*first.grades, *again.grades]}
+    for name in _SAID_ONCE:
+        # Only the first form for a report has follow-ups.
+        if hasattr(first, name):
+            update[name] = getattr(again, name) or getattr(first, name)
+    return again.model_copy(update=update)
+
+
 def _merged(
     requirements: Sequence[str], known: Iterable[Grade], given: Sequence[RequirementGrade]
 ) -> list[Grade]:
-    """Return a grade for each requirement: from the model's form (`given`), else from `known`.
+    """Return a grade for each requirement: from the model's form (`given`), else from `known`; else
+    it is "not judged".
 
-    Otherwise it is "answered", which prevents research on ungraded requirements. Numbers in `given`
-    count from 1 in the order of `_to_grade`.
+    Numbers in `given` count from 1 in the order of `_to_grade`; the last grade of a number counts.
     """
     grades = {grade.requirement: grade for grade in known}
     asked = _to_grade(requirements, grades.values())
@@ -367,7 +406,7 @@ def _merged(
             )
     merged = list[Grade]()
     for text in dict.fromkeys(requirements):
-        merged.append(grades.get(text) or Grade(requirement=text, verdict="answered"))
+        merged.append(grades.get(text) or Grade(requirement=text, verdict="not judged"))
     return merged
 
 

@@ -51,8 +51,9 @@ class Grade(Record):
 
     requirement: str
     """The checklist item."""
-    verdict: Literal["answered", "partly", "not answered"]
-    """How fully the draft answers it; what the draft calls unknown counts as not answered."""
+    verdict: Literal["answered", "partly", "not answered", "not judged"]
+    """How fully the draft answers it; what the draft calls unknown counts as not answered, and what
+    the model gave no grade as not judged."""
     missing: str = ""
     """What the draft lacks, in a few words for the reader; empty if answered."""
     task: str = ""
@@ -61,6 +62,11 @@ class Grade(Record):
     is_found: bool = False
     """Whether the findings already answer what the draft leaves open, so that it needs no further
     research."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the draft is known not to answer it, or only partly."""
+        return self.verdict in ("partly", "not answered")
 
 
 class CitingText(Record):
@@ -156,7 +162,7 @@ class Draft(CitingText):
     @property
     def open_grades(self) -> list[Grade]:
         """Grades of the items that it does not answer or answers only partly."""
-        return [grade for grade in self.grades if grade.verdict != "answered"]
+        return [grade for grade in self.grades if grade.is_open]
 
 
 class CitedPassage(Record):

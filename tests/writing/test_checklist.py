@@ -14,8 +14,10 @@ from kit.runs import REPORT, Lab, lab, search
 from langchain_core.language_models import ModelProfile
 
 from deep_research.app.embed import build_graph
+from deep_research.app.words import ReportTrust
 from deep_research.core.dialogue.plan_text import PlanText
 from deep_research.core.errors import RateLimited
+from deep_research.core.writing.notes import ReportNotes
 from deep_research.state import ResearchState
 
 CHECKLIST = ("When the light was lit", "Its keeper and her years", "Its range at sea")
@@ -201,7 +203,7 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
     [
         ([graded(*OPEN)], {"limits": {"checklist_rounds": 0}}, ()),
         ([graded(*OPEN)], {"limits": {"max_searches": 1}}, (KEEPER, RANGE)),
-        ([graded((3, "not answered", ""))], {}, (CHECKLIST[2],)),
+        ([graded(*ALL_ANSWERED[:2], (3, "not answered", ""))], {}, (CHECKLIST[2],)),
         (["I like it.", "Very much."], {}, ("was not compared with the checklist",)),
         ([], {"planner": [STEPS]}, ()),
     ],
@@ -311,6 +313,28 @@ async def test_grades_count_also_if_an_edit_beside_them_is_none(tmp_path: Path) 
     verdicts = [grade.verdict for grade in state.report.grades]
     assert verdicts == ["answered", "not answered", "not answered"]
     assert len(gradings(run)) == 1
+
+
+@pytest.mark.parametrize("is_graded_then", [True, False])
+async def test_a_requirement_without_a_grade_is_asked_for_once_more_and_never_counts_as_answered(
+    tmp_path: Path, is_graded_then: bool
+) -> None:
+    first = graded((1, "answered", ""), (3, "partly", ""))
+    second = graded((2, "answered", "")) if is_graded_then else graded((1, "answered", ""))
+    run = checklist_lab(tmp_path, first, second)
+    state = await run.ask_for_report()
+    _, shown = gradings(run)
+    assert "no grade to these requirements: 2\n" in shown
+    assert state.report and state.draft
+    verdicts = [grade.verdict for grade in state.report.grades]
+    assert verdicts == ["answered", "answered" if is_graded_then else "not judged", "partly"]
+    trust = ReportTrust.of(state.report, ReportNotes(state).gaps())
+    assert (trust.answered, trust.points, trust.open) == (1 + is_graded_then, 3, 1)
+    said = f"Not judged whether the report answers: {CHECKLIST[1]}"
+    assert notes(state).count(said) == (not is_graded_then)
+    # What nobody has judged is not researched, and does not count as open.
+    assert len(state.findings) == 1
+    assert [grade.requirement for grade in state.draft.open_grades] == [CHECKLIST[2]]
 
 
 @pytest.mark.parametrize("is_mended", [True, False])
