@@ -461,7 +461,10 @@ def dispute_line(dispute: Dispute, numbers: Mapping[str, int]) -> str:
     """
     shown = list[str]()
     for side in dispute.sides:
-        shown.append(f"{side.text} [{numbers.get(side.source, 0)}] ({side.date or 'undated'})")
+        words = f"{side.text} [{numbers.get(side.source, 0)}]"
+        if side.date:
+            words += f" ({side.date})"
+        shown.append(words)
     line = f"- {' – but: '.join(shown)}"
     if dispute.is_resolved:
         return f"{line}; resolved: {dispute.resolution}"

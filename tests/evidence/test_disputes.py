@@ -83,9 +83,8 @@ def test_a_text_names_a_dispute_where_it_cites_both_sides_and_states_what_each_s
     assert names_dispute(text, KEYS, dispute) is is_named
 
 
-def test_columns_of_the_table_that_would_be_empty_are_left_out() -> None:
-    undated = OPEN.model_copy(update={"dates": ("", "")})
+def test_a_date_that_is_not_known_is_not_shown() -> None:
+    undated = OPEN.model_copy(update={"dates": ("", "2019-11")})
     table = comparison_table([undated], labels("en"), KNOWN, NUMBERS)
-    assert "| Claim | Other claim | Resolution |" in table and "not stated" not in table
-    table = comparison_table([undated, RESOLVED], labels("en"), KNOWN, NUMBERS)
-    assert "| not stated / not stated | open |" in table
+    assert "| Lit in 1844. [1] | Lit in 1846. [3] (2019-11) | open |" in table
+    assert "undated" not in dispute_line(undated, NUMBERS)

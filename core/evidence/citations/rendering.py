@@ -437,21 +437,19 @@ def comparison_table(
     """Return a Markdown table of disputes; empty if there are none.
 
     `sources`: at least those of the disputes, by key; `numbers`: their numbers in the report, by
-    key. Dates have a column if any are known.
+    key.
     """
     if not disputes:
         return ""
-    has_dates = any(any(dispute.dates) for dispute in disputes)
     head = [labels.claim, labels.other_claim, labels.resolution]
-    if has_dates:
-        head.insert(2, labels.dates)
     lines = [_row(head), _row(["---"] * len(head))]
     for dispute in disputes:
         cells = list[str]()
         for side in dispute.sides:
-            cells.append(f"{plain_line(side.text)} {_mark_of(sources[side.source], numbers)}")
-        if has_dates:
-            cells.append(" / ".join(date or labels.not_stated for date in dispute.dates))
+            cell = f"{plain_line(side.text)} {_mark_of(sources[side.source], numbers)}"
+            if side.date:
+                cell += f" ({side.date})"
+            cells.append(cell)
         cells.append(plain_line(dispute.resolution) if dispute.is_resolved else labels.unresolved)
         lines.append(_row(cells))
     table = "\n".join(lines)
