@@ -4,7 +4,7 @@ its figures, and the audit of report and run."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from .research import Action, Calculation, Run
@@ -93,6 +93,10 @@ class CitingText(Record):
     def keys(self) -> dict[int, str]:
         """Keys of its sources, by the number in the text."""
         return dict(zip(self.numbers, self.sources, strict=True))
+
+    def cites_any(self, keys: Iterable[str]) -> bool:
+        """Whether one of the sources with these keys is among its sources."""
+        return not set(self.sources).isdisjoint(keys)
 
     def cited(self, sources: Mapping[str, Source]) -> list[Source]:
         """Return its sources with `number` set to their number in this text; `sources`: the

@@ -46,7 +46,7 @@ from ..evidence.citations.rendering import (
     words_of_line,
 )
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.memory.observations import ThreadDisputes
+from ..evidence.memory.observations import ThreadDisputes, named_disputes
 from ..evidence.text.similarity import reprints
 from ..records.report import Audit, CitingText, ClaimCheck, Draft, Report
 from ..records.research import Calculation, by_calculation_number, total
@@ -378,13 +378,9 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
             foreword = _house_text(block, words)
         else:
             afterword = _house_text(block, words)
-    named = list[tuple[str, str]]()
-    for dispute in report.audit.disagreements if report.audit else ():
-        if dispute.is_named:
-            named.append(dispute.claims)
     return Draft(
         text=text,
-        named_disputes=tuple(named),
+        named_disputes=tuple(dispute.claims for dispute in named_disputes(report)),
         sources=report.sources,
         numbers=report.numbers,
         calculations=report.calculations,

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from kit.models import ScriptedChatModel, by_figures, call, calls
 from kit.planned import contrary, finished, numbered, of_task, plan, step
-from kit.runs import REPORT, Lab, answered, research, search
+from kit.runs import REPORT, Lab, answered, lab, research, search
 from langchain_core.language_models import ModelProfile
+from langchain_core.messages import HumanMessage
 
 from deep_research.core.evidence.memory.observations import ThreadDisputes
 from deep_research.core.records.sources import UNRESOLVED
@@ -228,3 +229,38 @@ def test_a_dispute_is_open_only_if_the_model_says_so(given: object, resolution: 
     fields = {"claim": "a", "document": 1, "other": "b", "other_document": 2}
     stated = StatedDispute.model_validate({**fields, "resolution": given})
     assert stated.resolution == resolution
+
+
+@pytest.mark.parametrize("is_found_again", [True, False])
+async def test_an_edit_leaves_the_disputes_of_the_report_as_they_were(
+    tmp_path: Path, is_found_again: bool
+) -> None:
+    """A dispute of the first question concerns the second report only if it is found again."""
+    said = dispute((LIT, LATER))
+    forms = [calls(call("record_contradictions", contradictions=[numbered(2, 1)]))]
+    again = [search("Skerry Light", "Ada Moran"), REPORT, "It is old. [1]"]
+    if is_found_again:
+        forms *= 2
+        again = declaring(f"{LIT} [1]", said)
+    replaced = {"kind": "replace_words", "block": 2, "words": "old", "text": "very old"}
+    edited = calls(call("edit_report", edits=[replaced], done="It is very old."))
+    text = "## The light\n\nThe light is old. [1]\n\n## The rest\n\nNothing else is known."
+    run = lab(
+        tmp_path,
+        clarify="off",
+        planner=["1. The light"] * 2,
+        orchestrator={
+            "": [research("task 0."), REPORT, research("task 1."), REPORT],
+            "record_contradictions": forms,
+        },
+        researcher={"task 0.": declaring(f"{LIT} [1]", said), "task 1.": again},
+        writer={"": [text] * 2, "edit_report": [edited]},
+        verify="check",
+    )
+    await run.ask()
+    second = await run.ask("And today?")
+    before = rows_of(second)
+    assert len(before) == 2 * is_found_again
+    state = await run.ask({"messages": [HumanMessage("Say that it is very old.")], "edit": True})
+    assert state.report and "very old" in state.report.text
+    assert rows_of(state) == before

@@ -364,8 +364,7 @@ async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(
     [pair] = confirmed(state)
     assert set(pair) == {OLD, NEW}
     assert (
-        "\n## Contradictions\n\n| Claim | Other claim | Resolution |\n"
-        in state.messages[-1].text
+        "\n## Contradictions\n\n| Claim | Other claim | Resolution |\n" in state.messages[-1].text
     )
     assert table_of(state) == [[f"{NEW} [1] (2019-03-04)", f"{OLD} [2] (2001-05-01)", "open"]]
     written = run.asked("report")[0].reminder

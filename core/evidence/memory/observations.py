@@ -171,14 +171,14 @@ class ThreadDisputes:
         return found.dispute.with_sources(first, second)
 
     def in_thread(self) -> list[Dispute]:
-        """Return the confirmed disputes of all questions of the thread."""
+        """Return the confirmed disputes of all questions of the thread, each once."""
         disputes = list[Dispute]()
         question_ids = dict[str, None]()
         for observation in self._state.memory.values():
             question_ids.setdefault(observation.question_id)
         for question_id in question_ids:
             disputes += self.confirmed(question_id)
-        return disputes
+        return _each_once(disputes)
 
     def citing(self, cited: Iterable[str]) -> list[Dispute]:
         """Return the disputes that concern a text: those of which it cites a source (`cited`: their
@@ -189,14 +189,36 @@ class ThreadDisputes:
         keys = set(cited)
         draft = self._state.draft
         named = draft.named_disputes if draft else ()
-        # An edited report states what earlier questions have found.
-        is_edit = self._state.run.entry == "edit"
         concerning = list[Dispute]()
-        for dispute in self.in_thread() if is_edit else self.confirmed():
+        for dispute in self._of_report():
             if not keys.isdisjoint(dispute.sources):
                 is_named = dispute.claims in named and keys.issuperset(dispute.sources)
                 concerning.append(dispute.model_copy(update={"is_named": is_named}))
         return concerning
+
+    def _of_report(self) -> list[Dispute]:
+        """Return the disputes that may concern the report of the current question: those found for
+        it; if it is an edit, first those of the report before.
+
+        An edit may also cite sources of earlier questions that the report did not cite before.
+        """
+        own = self.confirmed()
+        if self._state.run.entry != "edit":
+            return own
+        in_thread = self.in_thread()
+        base = self._state.base
+        if base is None or base.audit is None:
+            return in_thread
+        kept = list[Dispute]()
+        for dispute in base.audit.disagreements:
+            # Those of excluded sources are no longer in the thread.
+            if _is_among(dispute, in_thread):
+                kept.append(dispute)
+        newly_cited = list[Dispute]()
+        for dispute in in_thread:
+            if not base.cites_any(dispute.sources):
+                newly_cited.append(dispute)
+        return _each_once([*kept, *own, *newly_cited])
 
     def not_named_in(self, report: Report) -> list[Dispute]:
         """Return the disputes that concern a report and that its text does not name: from its
@@ -247,6 +269,40 @@ def _by_score(observations: Iterable[Observation]) -> list[Observation]:
         first = min(group, key=lambda observation: observation.order)
         merged.append(first.model_copy(update=update))
     return sorted(merged, key=lambda observation: (-observation.score, observation.order))
+
+
+def named_disputes(report: Report) -> list[Dispute]:
+    """Return the disputes of which a checked report states both sides."""
+    named = list[Dispute]()
+    for dispute in report.audit.disagreements if report.audit else ():
+        if dispute.is_named or names_dispute(report.text, report.keys, dispute):
+            named.append(dispute)
+    return named
+
+
+def _each_once(disputes: Iterable[Dispute]) -> list[Dispute]:
+    """Return the disputes without those that repeat an earlier one."""
+    kept = list[Dispute]()
+    for dispute in disputes:
+        if not _is_among(dispute, kept):
+            kept.append(dispute)
+    return kept
+
+
+def _is_among(dispute: Dispute, known: Iterable[Dispute]) -> bool:
+    return any(_is_same_dispute(other, dispute) for other in known)
+
+
+def _is_same_dispute(first: Dispute, second: Dispute) -> bool:
+    """Whether the same two sources say nearly the same in both."""
+    claims = {side.source: side.text for side in first.sides}
+    for side in second.sides:
+        claim = claims.get(side.source)
+        if claim is None:
+            return False
+        if claim != side.text and not is_same_statement(claim, side.text):
+            return False
+    return True
 
 
 def _are_same(first: Observation, second: Observation) -> bool:
