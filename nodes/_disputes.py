@@ -20,11 +20,11 @@ class StatedDispute(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True, coerce_numbers_to_str=True)
 
     claim: str
-    """What the first says, in a sentence that is understandable on its own."""
+    """What the first says, in at most twelve words that are understandable on their own, with its figures."""  # noqa: E501
     document: int
     """Number of the result (`document`) or learning (`number`) that says it."""
     other: str
-    """What the second says."""
+    """What the second says, in as few."""
     other_document: int
     """Number of the result or learning that says this."""
     about: DisputeSubject = "fact"
