@@ -145,3 +145,32 @@ def test_a_file_that_is_attached_during_research_goes_with_the_next_question(
         page.locator(".exchange").nth(1).locator(".files", has_text="log.txt").wait_for()
         page.locator(".report article").nth(1).wait_for()
         assert page.locator("#files li").count() == 0
+
+
+def test_a_draft_stays_readable_when_its_run_is_stopped(
+    reader: Reader, desk: WireDesk, barriers_of: Barriers
+) -> None:
+    with reader.page() as page:
+        desk.holds.points.add(Point("writer"))
+        # Enough for the page to show a first sentence.
+        desk.holds.pieces = 12
+        ask(page)
+        draft = page.locator("#draft", has_text="The Skerry Light was lit")
+        draft.wait_for()
+        page.locator("#strip .doing", has_text="Writing the report").wait_for()
+        page.get_by_role("button", name="Stop").click()
+        stopped = page.get_by_text("This run was stopped.")
+        for _ in range(2):
+            stopped.wait_for()
+            draft.wait_for()
+            words = page.locator(".report-part .byline").inner_text()
+            assert words == "Unfinished draft, not checked against its sources"
+            assert page.locator("#strip").is_hidden()
+            assert page.get_by_role("button", name="Copy Markdown").count() == 0
+            page.reload()
+        draft.wait_for()
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        page.locator("[data-part=end]").get_by_role("button", name="Continue").click()
+        page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
+        page.locator(".byline", has_text="2 sources").wait_for()
+        assert page.get_by_text("Unfinished draft").count() == 0

@@ -17,7 +17,7 @@ function stageOf({ run, story }) {
   if (run.has_report && run.status !== "running") return "report";
   if (run.status === "waiting") return "plan" in run.waiting ? "plan" : "answer";
   if (["stopped", "failed", "ended"].includes(run.status)) return "end";
-  if (story.isWriting && story.draft) return "report";
+  if (story.isWriting) return "report";
   return story.branches.length ? "research" : "plan";
 }
 
@@ -173,11 +173,14 @@ const titleOf = ({ run, question }) => run.title && !question.replace(/\s+/g, " 
 
 export const isFinished = ({ has_report, status }) => has_report && status !== "running";
 
-// The report, or its draft, whose element it keeps.
+// What stands above a draft.
+const draftLine = ({ status }) => (status === "running" ? [h("strong", {}, "Draft"), ", which can still change"] : [h("strong", {}, "Unfinished draft"), ", not checked against its sources"]);
+
+// The report, or its draft, whose element it keeps; a run that has ended early leaves its draft.
 function reportPart(exchange, formats) {
   const { run, isLatest } = exchange, isDone = isFinished(run);
   return h("div", { class: "report-part", "data-part": "report", "data-key": "report" },
-    titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, isDone ? byline(exchange) : [h("strong", {}, "Draft"), ", which can still change"]),
+    titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, isDone ? byline(exchange) : draftLine(run)),
       isDone && h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report with its formatting" }), button("copy-markdown", "Copy Markdown"), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
@@ -208,8 +211,8 @@ export function exchangeView(exchange, offer) {
     planPart(exchange, isEdited, stage),
     researchPart(exchange, stage),
     messageList(exchange, during),
-    stage === "report" && reportPart(exchange, offer.formats),
     endPart(exchange),
+    (stage === "report" || (stage === "end" && isLatest && story.draft)) && reportPart(exchange, offer.formats),
     stage === "report" && isLatest && isFinished(run) && run.follow_ups.length > 0
       && h("div", { class: "next", "data-key": "next" }, h("h2", {}, "Ask next"), run.follow_ups.map((words) => button("suggest", words, { class: "example", dir: "auto" }))));
 }
