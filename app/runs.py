@@ -148,6 +148,8 @@ class StoredRun(NamedTuple):
     """Name that the user gave the run on the web page; empty if none."""
     version: str = ""
     """Version of the stored state; empty if unknown."""
+    nodes: Sequence[str] = ()
+    """The nodes that are at work, or come next if the run is not."""
     shown: FinishedReport | None = None
     """The version or answer with which the run is exported, with all that is printed with it; None:
     the report in `state`."""
@@ -296,7 +298,13 @@ class StoredRun(NamedTuple):
             report=finished.report.model_copy(update={"title": finished.title}),
         )
         return self._replace(
-            state=state, waiting={}, is_unfinished=False, failure="", runner="", shown=finished
+            state=state,
+            waiting={},
+            is_unfinished=False,
+            nodes=(),
+            failure="",
+            runner="",
+            shown=finished,
         )
 
     def message(self, words: str) -> Any:
@@ -499,6 +507,7 @@ class RunBook(NamedTuple):
             state=ResearchState(**snapshot.values),
             waiting=snapshot.interrupts[0].value if snapshot.interrupts else {},
             is_unfinished=_is_unfinished(snapshot),
+            nodes=sorted(set(snapshot.next)),
             changed=snapshot.created_at or "",
             failure=failure,
             runner=str(runner or ""),
@@ -568,6 +577,7 @@ class RunBook(NamedTuple):
                 changed=snapshot.created_at or "",
                 waiting={},
                 is_unfinished=False,
+                nodes=(),
                 failure="",
                 runner="",
             )

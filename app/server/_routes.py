@@ -488,6 +488,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "graph": GRAPHS[stored.strategy],
         "status": stored.status,
         "is_unfinished": stored.is_unfinished,
+        "nodes": list(stored.nodes),
         "is_edit": run.entry == "edit",
         "waiting": dict(stored.waiting),
         "changed": stored.changed,

@@ -69,18 +69,33 @@ def reader(desk: WireDesk, chromium: Any) -> Iterator[Reader]:
         yield reader
 
 
-def test_before_the_plan_the_page_says_which_answer_is_awaited(
+def test_each_stage_is_named_with_the_time_that_it_has_taken(
     reader: Reader, desk: WireDesk
 ) -> None:
+    stages = {
+        "Reading the question": Point("clarifier"),
+        "Planning": Point("planner"),
+        "Deciding what to research": Point("orchestrator"),
+        "Researching": Point("researcher", "keeper", 1),
+        "Evaluating what was found": Point("orchestrator", "", 2),
+    }
     with reader.page() as page:
-        strip = page.locator("#strip .doing")
-        desk.holds.points |= {Point("clarifier"), Point("planner")}
+        doing = page.locator("#strip .doing")
+        desk.holds.points |= {*stages.values(), Point("writer", "", 2)}
+        # The writer's model says nothing.
+        desk.holds.pieces = 0
+        before = len(desk.holds.held)
         ask(page)
-        strip.filter(has_text="Reading the question").wait_for()
-        desk.holds.release()
-        strip.filter(has_text=re.compile(r"^Waiting for the plan · \d+ s$")).wait_for()
-        desk.holds.release()
-        page.locator(".report article").wait_for()
+        for number, words in enumerate(stages, 1):
+            desk.holds.wait_for(before + number)
+            doing.filter(has_text=re.compile(rf"^{words} · \d+ s$")).wait_for()
+            if words == "Researching":
+                line = page.locator(".task .now")
+                line.filter(has_text=re.compile(r"^Looking at what was found · \d+ s$")).wait_for()
+            desk.holds.release()
+        doing.filter(has_text=re.compile(r"^Writing the report · \d+ s$")).wait_for()
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("This run was stopped").wait_for()
 
 
 def test_what_the_draft_leaves_open_is_researched_in_view(
@@ -92,9 +107,9 @@ def test_what_the_draft_leaves_open_is_researched_in_view(
         card = page.locator(".report-part .more .task")
         card.wait_for()
         assert card.locator("h3").inner_text() == "harbour"
-        assert card.locator(".now").inner_text() == "Starting"
+        assert card.locator(".now").inner_text().startswith("Starting · ")
         assert page.locator("#draft", has_text=FACTS["light"]).is_visible()
-        assert page.locator("#strip .doing").inner_text() == "More research: harbour"
+        assert page.locator("#strip .doing").inner_text().startswith("More research: harbour")
         assert barriers_at(page, barriers_of, 1500, 390) == []
         page.reload()
         card.wait_for()

@@ -311,11 +311,17 @@ class Holds:
     """How much the writer writes before it falls silent."""
     freed: threading.Event = field(default_factory=threading.Event)
     """What the answers that are kept back wait for."""
+    noted: threading.Condition = field(default_factory=threading.Condition)
 
     def release(self) -> None:
         """Let the answers go that are kept back."""
         self.freed.set()
         self.freed = threading.Event()
+
+    def wait_for(self, calls: int) -> None:
+        """Wait until so many calls have been held."""
+        with self.noted:
+            assert self.noted.wait_for(lambda: self.has_held(calls), HELD_SECONDS)
 
     def has_held(self, calls: int) -> bool:
         """Whether so many calls have been held."""
@@ -327,7 +333,9 @@ class Holds:
         if point not in self.points:
             return reply
         self.points.remove(point)
-        self.held.append(request)
+        with self.noted:
+            self.held.append(request)
+            self.noted.notify_all()
         return (
             replace(reply, ending="stall", after=self.pieces)
             if point.role == "writer"

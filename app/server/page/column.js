@@ -23,14 +23,12 @@ const BAR = 56, NEAR = 40, STEERING = 15_000;
 const SOON = 500, LATER = 10_000;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
-  is_unfinished: false, is_edit: null, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], trust: null, doubts: "", follow_ups: [], sent: [], is_finishing: false, worked: 0, depth: "standard", changed: "", versions: [] };
+  is_unfinished: false, is_edit: null, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], trust: null, doubts: "", follow_ups: [], sent: [], is_finishing: false, worked: 0, nodes: [], depth: "standard", changed: "", versions: [] };
 
 // Whether the view follows the active part, the last scroll position, and the last active part.
 const view = { isFollowing: true, scrolled: 0, stage: "" };
 export const latest = () => page.thread?.exchanges.at(-1);
 const isAtWork = () => ["running", "starting"].includes(latest()?.run.status);
-
-// Seconds of work until now; they never run backwards.
 
 // Sources are excluded and used again only between two runs.
 export function offerUse() {
@@ -42,7 +40,7 @@ const sectionOf = (exchange) => byId("column").querySelector(`[data-key="exchang
 
 const exchangeOf = (at, run) => ({
   index: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
-  cited: new Map(), way: "follow-up", worked: 0, answered: 0, signs: noSigns(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
+  cited: new Map(), way: "follow-up", worked: 0, stepped: 0, signs: noSigns(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
 });
 
 export function draw() {
@@ -96,8 +94,8 @@ export function drawStrip() {
 export function drawTime() {
   drawStrip();
   if (!isAtWork() || isLost()) return;
-  const { story, signs } = latest(), section = sectionOf(latest());
-  for (const line of section.querySelectorAll("[data-line]")) line.textContent = lineOf(story.byKey.get(line.dataset.line), signs);
+  const { story } = latest(), section = sectionOf(latest());
+  for (const line of section.querySelectorAll("[data-line]")) line.textContent = lineOf(latest(), story.byKey.get(line.dataset.line));
   for (const time of section.querySelectorAll("[data-since]")) time.textContent = workedSince(latest(), Number(time.dataset.since));
 }
 
@@ -280,7 +278,7 @@ function take({ question_id: question, held, packets }) {
 function stand(run) {
   const { exchanges, on } = page.thread, { question_id: id } = latest().run;
   if ((id && run.question_id !== id) || slicesOf(run.messages).length > exchanges.length) openExchange("");
-  const exchange = latest(), { status, spent } = exchange.run, shown = workedNow(exchange), { messages, failure, is_unfinished } = run;
+  const exchange = latest(), { status, nodes } = exchange.run, shown = workedNow(exchange), { messages, failure, is_unfinished } = run;
   // A question with nothing left to do is not at work: its follow-up is, which has stored nothing yet.
   const hasEnded = run.question_id && !is_unfinished && run.status === "running";
   // Until a follow-up begins, the server still reports how the question before it ended.
@@ -289,7 +287,8 @@ function stand(run) {
   // A message interrupts the run briefly.
   if (exchange.run.status === "stopped" && Date.now() - exchange.steered < STEERING) exchange.run = { ...exchange.run, status: "running" };
   exchange.wasAtWork ||= exchange.run.status === "running";
-  if (exchange.run.spent.calls !== spent.calls) exchange.answered = shown;
+  // At the first look, nobody knows since when these nodes are at work.
+  if (nodes.length && String(nodes) !== String(exchange.run.nodes)) exchange.stepped = shown;
   Object.assign(exchange, { worked: Math.max(shown, run.question_id === exchange.run.question_id ? run.worked : 0), since: Date.now() });
   if (exchange.run.status !== status) {
     if (["running", "starting"].includes(status)) notify(run.thread, exchange.run.status, exchange.question);

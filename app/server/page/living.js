@@ -29,12 +29,12 @@ export function silence({ heard, calls }) {
   return silent.length > 0 && noAnswer(Math.max(heard, Math.min(...silent)));
 }
 
-// What a researcher is doing, in one line.
-export function lineOf({ key, now, finding }, { calls }) {
-  const call = calls.get(key) ?? {}, { words = 0, facts } = call;
-  if (isSilent(call)) return noAnswer(call.since) || now;
+// What a researcher is doing, in one line, and for how long.
+export function lineOf(exchange, { key, now, since, finding }) {
+  const call = exchange.signs.calls.get(key) ?? {}, { words = 0, facts } = call, lasting = `${now} · ${workedSince(exchange, since)}`;
+  if (isSilent(call)) return noAnswer(call.since) || lasting;
   const written = finding ? { words: finding.split(/\s+/).filter(Boolean).length, facts: (finding.match(/\[\d[\d, ]*\](?!\s*\[\d)/g) ?? []).length } : { words, facts };
-  return written.words >= (finding ? 1 : MANY) ? `Writing: ${count(written.words, "word")}${written.facts ? `, ${count(written.facts, "fact")}` : ""}` : now;
+  return written.words >= (finding ? 1 : MANY) ? `Writing: ${count(written.words, "word")}${written.facts ? `, ${count(written.facts, "fact")}` : ""}` : lasting;
 }
 
 // The time for which a run has worked so far, in seconds, and for how long of it a researcher that began at `began`.

@@ -1,10 +1,12 @@
 // The state of one question, folded from its packets: plan, researchers, and the report as it is written.
 
 const SHORT = 6;
+// Packets with which the run begins to do something else.
+const BEGINS = new Set(["activity", "deep_research_plan_start", "message_start", "research_agent_start", "step_started"]);
 
 export const begin = () => ({
   plan: "", isPlanning: false, thoughts: [], branches: [], byKey: new Map(), rows: new Map(), looking: [], activity: "", draft: "", drafts: 0,
-  isWriting: false, isChecking: false, documents: new Map(), changed: [], heard: [], asked: 0, last: 0, worked: 0,
+  isWriting: false, documents: new Map(), changed: [], heard: [], asked: 0, last: 0, worked: 0, since: 0,
 });
 
 // The name of an address for a reader: that of the file, or the host of the page.
@@ -27,7 +29,7 @@ const short = (text) => {
 
 function branchOf(key, turn, task, title, began) {
   const names = { searches: [], pages: new Map(), files: new Map() };
-  return { key, turn, task, isLate: false, title: short(title || task), now: "Starting", past: [], ...names, finding: "", errors: [], learned: [], state: "at work", began, ended: began };
+  return { key, turn, task, isLate: false, title: short(title || task), now: "Starting", past: [], ...names, finding: "", errors: [], learned: [], state: "at work", began, since: began, ended: began };
 }
 
 // Adds documents to the sources of the story and of a researcher; opened ones are marked as read.
@@ -49,7 +51,7 @@ const listed = (names) => names.slice(0, 2).join(", ") + (names.length > 2 ? ` a
 // What a researcher is doing now; earlier searches and readings stay in its history.
 function does(branch, words) {
   if (/^(Searching .* for|Reading) /.test(branch.now)) branch.past.push(branch.now);
-  branch.now = words;
+  Object.assign(branch, { now: words, since: branch.ended });
 }
 
 function addTo(branch, story, packet) {
@@ -89,6 +91,7 @@ export function add(story, packet) {
   story.asked ||= packet.at;
   // The time of work, without pauses; logs of earlier versions have only the time of day.
   Object.assign(story, { last: packet.at, worked: packet.worked ?? packet.at - story.asked });
+  if (BEGINS.has(packet.type)) story.since = story.worked;
   const { turn_index: turn, tab_index: tab, sub_turn_index: step } = packet.placement;
   const key = `${turn}.${tab}`;
   const begins = { research_agent_start: [packet.research_task, ""], step_started: [packet.task, packet.title] }[packet.type];
@@ -110,8 +113,8 @@ export function add(story, packet) {
     case "open_url_urls": story.looking.push(...packet.urls.map(nameOf)); break;
     case "search_tool_documents_delta":
     case "open_url_documents": note({ files: new Map(), pages: new Map() }, story, packet.documents, packet.type === "open_url_documents"); break;
-    case "activity": story.activity = packet.text; story.isChecking = story.draft !== ""; break;
-    case "message_start": Object.assign(story, { isWriting: packet.final_documents !== null, draft: "", drafts: story.drafts + 1, isChecking: false, activity: "" }); break;
+    case "activity": story.activity = packet.text; break;
+    case "message_start": Object.assign(story, { isWriting: packet.final_documents !== null, draft: "", drafts: story.drafts + 1, activity: "" }); break;
     case "citation_info": if (story.documents.has(packet.document_id)) Object.assign(story.documents.get(packet.document_id), { number: packet.citation_number, isRead: true }); break;
     case "message_delta": if (story.isWriting) story.draft += packet.content; break;
     case "report_revised": Object.assign(story, { draft: packet.content, drafts: story.drafts + 1, isWriting: true, changed: [...story.changed, ...blocksOf(packet)] }); break;

@@ -60,7 +60,7 @@ function planPart(exchange, isEdited, stage) {
   const steps = text.split("\n").filter((line) => /^\s*\**\d+[.)]/.test(line)).length;
   const isOpen = stage === "plan";
   return h("details", { class: "part", "data-part": "plan", "data-key": `plan-${isOpen}`, open: isOpen },
-    h("summary", {}, isOpen && run.status === "running" ? "Planning" : `Plan${steps ? `, ${count(steps, "step")}` : ""}${isEdited ? ", edited by you" : ""}`),
+    h("summary", {}, isOpen && story.isPlanning ? "Planning" : `Plan${steps ? `, ${count(steps, "step")}` : ""}${isEdited ? ", edited by you" : ""}`),
     h("div", { class: "prose" }, markdown(text)));
 }
 
@@ -83,12 +83,12 @@ function againControl({ run, story }, task) {
 
 // A failed researcher shows why instead of the excerpts that it has left.
 function taskCard(exchange, branch) {
-  const { run, signs, isLatest } = exchange;
+  const { run, isLatest } = exchange;
   const isAtWork = run.status === "running", seconds = branch.ended - branch.began;
   const state = isOver(branch) || isAtWork ? branch.state : "stopped";
   return h("section", { class: `task ${state.replace(" ", "-")}`, "data-key": branch.key, "aria-label": branch.title },
     h("h3", { title: branch.task }, dot({ done: "completed", "at work": "running" }[state] ?? state), branch.title),
-    state === "at work" && [branch.past.slice(-3).map((words) => h("p", { class: "past" }, words)), h("p", { class: "now", "data-line": branch.key }, lineOf(branch, signs))],
+    state === "at work" && [branch.past.slice(-3).map((words) => h("p", { class: "past" }, words)), h("p", { class: "now", "data-line": branch.key }, lineOf(exchange, branch))],
     state === "done" && branch.finding && h("p", { class: "gist" }, shortened(plain(branch.finding), 240)), [...new Set(branch.errors)].map((words) => h("p", { class: "notice bad" }, words)),
     state === "failed" && isLatest && h("p", { class: "again" }, againControl(exchange, branch.task)),
     h("div", { class: "counts" }, h("span", {}, state, state === "at work" ? [" · ", h("span", { class: "clock", "data-since": branch.began }, workedSince(exchange, branch.began))] : seconds >= 1 && ` · ${duration(seconds)}`),
@@ -228,21 +228,29 @@ const FURTHER = {
   edit: ["edit", "What to change", "Change it"],
 };
 
-// Before there are tasks: which answer of a model the run waits for, and since when.
-function planning({ run, story, answered }, seconds) {
-  if (story.isPlanning) return "Planning";
+// Nodes that announce no activity; the last one that was announced is over when they are at work.
+const NODES = { look_up: "Looking it up", plan: "Planning", analyze_findings: "Thinking over what was found", write_report: "Writing the report", write_table: "Writing the table" };
+
+// What the run is doing, in a few words.
+function doing(exchange) {
+  const { run, story } = exchange, [late] = moreResearch(exchange).filter((branch) => !isOver(branch)), isResearched = story.branches.length > 0;
   if (run.status === "starting") return "Getting ready";
-  if (!run.spent.calls) return "Reading the question";
-  const awaited = run.plan || story.plan ? "Waiting for the model’s next step" : ["quick", "recalled"].includes(run.depth) ? "Looking it up" : "Waiting for the plan";
-  return `${awaited} · ${duration(Math.max(0, Math.floor(seconds - Math.max(answered, story.worked))))}`;
+  if (run.is_finishing && !story.isWriting && !run.nodes.some((name) => name.startsWith("write_"))) return "Finishing with what was found";
+  if (late) return `More research: ${late.title}`;
+  if (run.nodes.includes("orchestrate")) return isResearched ? "Evaluating what was found" : "Deciding what to research";
+  return run.nodes.map((name) => NODES[name]).find(Boolean) || story.activity || (isResearched ? "Researching" : "Reading the question");
+}
+
+// Seconds for which it has been doing that.
+function doingFor({ story, stepped }, seconds) {
+  const ended = story.branches.every(isOver) ? Math.max(0, ...story.branches.map((branch) => branch.ended)) : 0;
+  return Math.floor(seconds - Math.max(story.since, stepped, ended));
 }
 
 export function strip(exchange, seconds, costs) {
-  const { run, story, passing, signs } = exchange, done = story.branches.filter(isOver).length, [late] = moreResearch(exchange).filter((branch) => !isOver(branch));
-  const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Evaluating what was found" : "Researching", plan: planning(exchange, seconds) };
-  const finishing = run.is_finishing && !story.isWriting && "Finishing with what was found";
+  const { run, story, passing, signs } = exchange, lasted = doingFor(exchange, seconds);
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
-  return [dot("running"), h("span", { class: "doing" }, silence(signs) || finishing || passing || (late && `More research: ${late.title}`) || story.activity || stage[stageOf({ run, story })] || "Running"),
+  return [dot("running"), h("span", { class: "doing" }, silence(signs) || passing || [doing(exchange), lasted > 0 && h("span", { class: "quiet" }, ` · ${duration(lasted)}`)]),
     h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock", title: "Time of work; pauses do not count" }, duration(seconds)), run.status === "running" && finishButton({ run, story }), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
