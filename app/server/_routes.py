@@ -188,7 +188,7 @@ async def list_earlier(request: Request) -> Response:
     pages = Pages(book.database.store, stored.thread)
     earlier = list[dict[str, Any]]()
     for run in await book.earlier(stored):
-        data = run_data(run)
+        data = await _with_sent(book, run)
         data["messages"] = []
         data["packets"] = await StoredLog(pages, run.state.run.id).read()
         earlier.append(data)
@@ -518,6 +518,13 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
     return clean_nested(data)
 
 
+async def _with_sent(book: RunBook, stored: StoredRun) -> dict[str, Any]:
+    """Return the data of a run with what the user has sent to its research."""
+    sent = await book.inbox(stored)
+    messages = [{"id": message.id, "text": message.text} for message in sent.messages]
+    return {**run_data(stored), "sent": messages, "is_finishing": sent.is_finishing}
+
+
 def _first_question(messages: Sequence[BaseMessage]) -> str:
     """Return the first message of the user; empty if there is none."""
     for message in messages:
@@ -596,10 +603,7 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
             # The run was deleted or is damaged.
             yield _refusal(error)
             return
-        data = run_data(stored)
-        sent = await book.inbox(stored)
-        data["sent"] = [{"id": message.id, "text": message.text} for message in sent.messages]
-        data["is_finishing"] = sent.is_finishing
+        data = await _with_sent(book, stored)
         if data["question_id"] != question_id:
             question_id = data["question_id"]
             tail = StoredLog(Pages(book.database.store, thread), question_id)

@@ -189,3 +189,28 @@ def test_a_draft_stays_readable_when_its_run_is_stopped(
         page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
         page.locator(".byline", has_text="2 sources").wait_for()
         assert page.get_by_text("Unfinished draft").count() == 0
+
+
+def test_a_message_to_the_researchers_stays_with_its_readers(
+    reader: Reader, desk: WireDesk
+) -> None:
+    # In the form of a plan, which it is not.
+    wish = "1. Mind the years\n2. Name the keeper"
+    with reader.page() as page:
+        desk.holds.points.add(HELD)
+        ask(page)
+        page.locator(".task.done").first.wait_for()
+        reply(page, wish, "Send")
+        message = page.locator(".exchange").first.locator(".talk .user")
+        message.get_by_text("Sent. Each researcher").wait_for()
+        desk.holds.release()
+        page.locator(".report article").wait_for()
+        reply(page, FURTHER, "Ask")
+        page.locator(".report article").nth(1).wait_for()
+        for _ in range(2):
+            words = message.inner_text()
+            assert "Mind the years" in words and "Name the keeper" in words
+            assert "Read by “keeper” and the lead." in words
+            assert page.get_by_text("edited by you").count() == 0
+            page.reload()
+            page.locator(".report article").nth(1).wait_for()

@@ -21,7 +21,7 @@ function fate({ run, story }, { id, text }) {
   const { branches, words } = readersOf(story, id), isOpen = ["running", "stopped"].includes(run.status);
   const left = story.branches.filter((branch) => branch.state === "at work" && !branches.includes(branch)).length;
   if (words) return [`Read by ${words}.`, run.status === "running" && left > 0 && ` ${count(left, "researcher")} at work ${left === 1 ? "reads" : "read"} it before the next call.`];
-  if (!run.sent.some((sent) => sent.id === id)) return isOpen && "The run goes on with this.";
+  if (!run.sent.some((sent) => sent.id === id)) return `The run ${isOpen ? "goes" : "went"} on with this.`;
   if (run.status === "stopped") return "Sent. The researchers read it when the run goes on.";
   if (isOpen) return `Sent. ${story.branches.length ? "Each researcher at work reads" : "The researchers read"} it before the next call.`;
   return ["No model has read this. ", button("suggest", "Ask it now", { class: "link", value: text })];

@@ -31,15 +31,16 @@ export function slicesOf(messages) {
   return slices.filter((slice) => slice.length);
 }
 
-// Sorts the user's messages: question, answer, reply to a plan, message to running researchers.
-function partsOf(slice, edited) {
+// Sorts the user's messages: question, answer, reply to a plan, message to running researchers, which is one of those sent.
+function partsOf(slice, { plan: edited, sent }) {
   const parts = { question: "", attached: [], before: [], during: [], isEdited: false };
   let last = "";
   for (const { role, kind, text, attached, id } of slice) {
     parts.attached.push(...(attached ?? []));
     if (role !== "user") {
       if (kind === "clarification") parts.before.push({ role, text });
-    } else if (!parts.question) parts.question = text;
+    } else if (sent.some((message) => message.id === id)) parts.during.push({ role, text, id });
+    else if (!parts.question) parts.question = text;
     else if (last === "plan") {
       const isPlan = text.trim() === edited.trim() || (text.match(/^\s*\d+[.)]/gm) ?? []).length > 1;
       parts.isEdited ||= isPlan;
@@ -198,7 +199,7 @@ function moreView(exchange) {
 
 export function exchangeView(exchange, offer) {
   const { run, story, slice, isLatest } = exchange;
-  const { question, attached, before, during, isEdited } = partsOf(slice, run.plan);
+  const { question, attached, before, during, isEdited } = partsOf(slice, run);
   const stage = isLatest ? stageOf(exchange) : run.has_report ? "report" : "end";
   exchange.question = question || revertWords(run) || run.question;
   const asked = run.status === "waiting" && !("plan" in run.waiting) ? run.waiting.question : "";
