@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, get_args
 from urllib.parse import quote
@@ -507,8 +507,8 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         },
         "has_report": state.report is not None,
         "versions": [version.listed for version in stored.versions],
-        "sources": _sources(state),
-        "excluded": [state.sources[key].number for key in state.excluded],
+        "sources": _cards(state, state.report.cited(state.sources) if state.report else ()),
+        "excluded": _cards(state, [state.sources[key] for key in state.excluded]),
         "trust": trust_with_lists(stored),
         "follow_ups": list(state.report.follow_ups) if state.report else [],
         "doubts": stored.trust.doubts if stored.trust else "",
@@ -533,13 +533,11 @@ def _first_question(messages: Sequence[BaseMessage]) -> str:
     return ""
 
 
-def _sources(state: ResearchState) -> list[dict[str, Any]]:
-    """Return what the page shows of each cited source."""
-    if not state.report:
-        return []
+def _cards(state: ResearchState, sources: Iterable[Source]) -> list[dict[str, Any]]:
+    """Return what the page shows of each of these sources."""
     words = labels(state.run.language_code)
     cards = list[dict[str, Any]]()
-    for source in state.report.cited(state.sources):
+    for source in sources:
         facts = [words.time_of(source), words.remark(source)]
         if source.kind == "web":
             facts = [source.shown_publisher, words.origin(source), *facts]

@@ -686,7 +686,7 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
 
 
 def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
-    reader: Reader, desk: WireDesk
+    reader: Reader, desk: WireDesk, barriers_of: Barriers
 ) -> None:
     expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -709,7 +709,7 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         page.reload()
         source = page.locator("#source")
         page.locator(".source-card", has_text="Keeper").click()
-        expect(source.get_by_role("button", name="Use it again")).to_have_count(0)
+        expect(source.get_by_role("button", name="Include again")).to_have_count(0)
         expect(source.get_by_role("button", name="Replace it")).to_be_visible()
         source.get_by_role("button", name="Don’t use this source").click()
         second = page.locator(".exchange").nth(1)
@@ -719,10 +719,17 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         article.wait_for()
         assert FACTS["light"] in article.inner_text()
         assert FACTS["keeper"] not in article.inner_text()
-        # The earlier report still has it, and from there it is used again, without another version.
+        # It stays listed, also after a reload. Used again, it makes no other version.
+        page.reload()
+        excluded = page.locator("#side li", has=page.locator("s", has_text="Keeper"))
+        expect(excluded).to_contain_text("excluded", timeout=WAIT)
+        assert barriers_at(page, barriers_of, 1500) == []
+        page.set_viewport_size({"width": 1500, "height": 900})
         open_source("2")
-        source.get_by_role("button", name="Use it again").click()
-        expect(source).to_be_hidden(timeout=WAIT)
+        expect(source.get_by_role("button", name="Include again")).to_be_visible()
+        source.get_by_role("button", name="Close").click()
+        excluded.get_by_role("button", name="Include again: Keeper").click()
+        expect(page.locator("#side s")).to_have_count(0, timeout=WAIT)
         open_source("2")
         source.get_by_role("button", name="Don’t use this source").wait_for()
         source.get_by_role("button", name="Close").click()

@@ -60,7 +60,6 @@ export function draw() {
   write();
   for (const each of exchanges) mountReport(each).catch(on.fail);
   drawSide();
-  offerUse();
   keepInView();
   document.title = `${outcomeOf(exchange.run)}: ${exchange.question || "Deep Research"}`;
 }
@@ -109,6 +108,7 @@ function drawSide() {
   show(byId("side"), sideView(exchange, page.thread.exchanges));
   byId("side").hidden = byId("side-button").hidden = false;
   byId("side-button").textContent = count ? `Sources ${count}` : "Sources";
+  offerUse();
 }
 
 // Lets the page do what else there is to do.

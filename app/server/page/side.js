@@ -11,21 +11,30 @@ const SECTIONS = 4;
 const SHOWN_WHILE_READING = 40;
 
 function cardOf(source, times, isExcluded) {
-  return h("li", { "data-key": String(source.number) }, h("button", { type: "button", class: "source-card", "data-do": "open-source", value: String(source.number), title: "Read it, or stop using it" },
-    h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title),
-    h("span", { class: "quiet" }, [aboutSource(source), times > 0 && `cited ${times === 1 ? "once" : times === 2 ? "twice" : `${times} times`}`, isExcluded && "excluded by you"].filter(Boolean).join(" · "))));
+  const value = String(source.number);
+  return h("li", { "data-key": value }, h("button", { type: "button", class: "source-card", "data-do": "open-source", value, title: "Read it, or stop using it" },
+    h("span", { class: "number" }, value), h(isExcluded ? "s" : "span", { class: "source-title" }, source.title),
+    h("span", { class: "quiet" }, [isExcluded && "excluded", aboutSource(source), times > 0 && `cited ${times === 1 ? "once" : times === 2 ? "twice" : `${times} times`}`].filter(Boolean).join(" · "))),
+  isExcluded && h("p", { class: "source-use" }, button("include-source", "Include again", { class: "link", value, "aria-label": `Include again: ${source.title}` })));
+}
+
+// The sources of a report, and below them those that the reader has excluded since.
+function cards(sources, excluded, cited) {
+  const isExcluded = ({ number }) => excluded.some((source) => source.number === number), left = excluded.filter(({ number }) => !sources.some((source) => source.number === number));
+  return [...sources, ...left].map((source) => cardOf(source, cited.get(String(source.number)) ?? 0, isExcluded(source)));
 }
 
 export function sideView({ run, story, headings, cited, index: at }, exchanges) {
   const sections = headings.length ? headings : [...story.draft.matchAll(/^(#{2,3}) (.+)$/gm)].map(([, signs, words]) => ({ words, level: `H${signs.length}` }));
   const found = [...story.documents.values()].sort((left, right) => (left.number || Infinity) - (right.number || Infinity) || right.isRead - left.isRead);
+  const { excluded } = exchanges.at(-1).run;
   return [
     exchanges.length > 1 && h("nav", { class: "contents-list", "aria-label": "Questions", "data-key": "questions" }, h("h2", {}, "Questions"),
       h("ol", {}, exchanges.map(({ question, index }) => h("li", {}, h("a", { href: `#question-${index}`, "aria-current": index === at ? "true" : null, dir: "auto" }, shortened(question, 60)))))),
     sections.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h2", {}, "Contents"),
       h("ol", {}, sections.map(({ id, words, level }) => h("li", { class: level }, h("a", { href: id && `#${id}`, dir: "auto" }, words))))),
     h("div", { class: "side-head" }, h("h2", {}, at ? `Sources of answer ${at + 1}` : "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
-    run.sources.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, run.sources.map((source) => cardOf(source, cited.get(String(source.number)) ?? 0, exchanges.at(-1).run.excluded.includes(source.number)))),
+    run.sources.length + excluded.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, cards(run.sources, excluded, cited)),
     run.sources.length === 0 && found.length > 0 && h("ol", { class: "source-cards", "data-key": "found" }, found.slice(0, SHOWN_WHILE_READING).map((source) =>
       h("li", {}, h("div", { class: "source-card" }, source.number && h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
     found.length > SHOWN_WHILE_READING && run.sources.length === 0 && h("p", { class: "quiet" }, `and ${count(found.length - SHOWN_WHILE_READING, "more source")}`),
@@ -52,7 +61,7 @@ export function sourceView(source, quotes, mayReplace, page) {
     source.link && h("p", {}, h("a", { href: source.link, target: "_blank", rel: "noopener noreferrer nofollow" }, source.link)),
     h("p", { class: "quiet" }, source.texts.length ? `The text as it was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source was not stored."),
     source.number_in_thread > 0 && h("p", { class: "source-use" }, source.is_excluded
-      ? ["You have excluded this source: answers from now on do without it.", button("include-source", "Use it again", { value }), replace("Find others in its place")]
+      ? ["You have excluded this source: answers from now on do without it.", button("include-source", "Include again", { value }), replace("Find others in its place")]
       : [button("exclude-source", "Don’t use this source", { value }), replace("Replace it"), h("span", { class: "quiet" }, "A report that cites it gets a version without it.")]),
     source.texts.map((text) => setSigns(h("div", { class: "source-text prose", tabindex: "0", dir: "auto", role: "region", "aria-label": "Text of the source" },
       markdown(quotes.reduce(withSigns, text))))),
