@@ -671,6 +671,7 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
         assert page.wait_for_function(CHANGED).json_value() == ["p", "li", "li"]
         second = page.locator(".exchange").nth(1)
         assert second.locator("h1").inner_text() == SHORTER
+        assert second.locator(".kind").inner_text() == f"Version 2 of “{LISTED}”"
         assert second.locator(".done").inner_text() == DONE
         assert second.locator("article table").count() == 1
         assert barriers_at(page, barriers_of, 1500, 390) == []

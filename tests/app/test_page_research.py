@@ -12,10 +12,11 @@ import pytest
 from kit.commands import Point, WireDesk, wire_desk
 from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, say, use
-from kit.page import FURTHER, HELD, Barriers, Reader, ask, barriers_at, reply, served
-from kit.wire import END, FACTS, hand_out, noted, task_of
+from kit.page import FURTHER, HELD, Barriers, Reader, ask, barriers_at, choose_edit, reply, served
+from kit.wire import END, FACTS, hand_out, noted, task_of, written
 
 OPEN = "What does the draft leave open?"
+SECTIONED = "What is on the coast, in sections?"
 BROKEN = "Which researcher writes nothing?"
 BROKEN_TASK = "light, by a model that writes nothing"
 AGAIN = f"Research this task again, because its researcher failed: {BROKEN_TASK}"
@@ -42,6 +43,12 @@ def find(request: Received) -> Reply:
     return say("") if task_of(request) == BROKEN_TASK else noted(request)
 
 
+def write(request: Received) -> Reply:
+    if SECTIONED not in request.prompt or FURTHER in request.prompt:
+        return written(request)
+    return say(f"## Light\n\n{FACTS['light']} [1]\n\n## Keeper\n\n{FACTS['keeper']} [2]")
+
+
 def grade(request: Received) -> Reply:
     """Send a researcher out on what the draft lacks, then add what it has found."""
     if "grade_report" not in request.tools:
@@ -56,7 +63,13 @@ def grade(request: Received) -> Reply:
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
-    script = {"planner": plan, "orchestrator": orchestrate, "finding": find, "trial": grade}
+    script = {
+        "planner": plan,
+        "orchestrator": orchestrate,
+        "finding": find,
+        "writer": write,
+        "trial": grade,
+    }
     with wire_desk(tmp_path_factory.mktemp("wire"), **script) as desk:
         light = found(desk.lab.web.url("/light"), "Light", FACTS["light"])
         desk.lab.engine.on(BROKEN_TASK, Answer([light]))
@@ -214,3 +227,21 @@ def test_a_message_to_the_researchers_stays_with_its_readers(
             assert page.get_by_text("edited by you").count() == 0
             page.reload()
             page.locator(".report article").nth(1).wait_for()
+
+
+def test_below_a_short_answer_the_page_says_which_report_a_change_concerns(
+    reader: Reader, barriers_of: Barriers
+) -> None:
+    with reader.page() as page:
+        ask(page, SECTIONED)
+        page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
+        choose_edit(page)
+        words = page.locator(".ways p")
+        assert "not of the answer" not in words.inner_text()
+        page.get_by_role("radio", name="Ask a follow-up").check()
+        reply(page, FURTHER, "Ask")
+        page.locator(".report article", has_text=FACTS["harbour"]).wait_for()
+        choose_edit(page)
+        effect = f"Makes a new version of {SECTIONED} (version 1), not of the answer above;"
+        assert words.inner_text().startswith(effect)
+        assert barriers_at(page, barriers_of, 1500, 390) == []

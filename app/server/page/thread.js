@@ -8,9 +8,9 @@ import { finishButton, isHeard, messageList } from "./messages.js";
 import { offerView } from "./notify.js";
 import { review } from "./plan.js";
 import { trustLine } from "./trust.js";
-import { isEdit, kindWords, revertWords, versionList } from "./versions.js";
+import { isEdit, kindWords, reportTitle, revertWords, versionList } from "./versions.js";
 
-const LONG_QUESTION = 130, LONG_LINE = 300, LONG_TITLE = 50;
+const LONG_QUESTION = 130, LONG_LINE = 300;
 
 // The part (plan, answer, research, report, end) that a question has reached; it is open and kept in view.
 function stageOf({ run, story }) {
@@ -259,9 +259,9 @@ export function strip(exchange, seconds, costs) {
 export const changeable = (run, offer) => (offer?.may_edit ? run.versions.findLast(({ kind }) => kind !== "answer") : undefined);
 
 // What the words in the box do: they ask on, or change the report, which is named.
-function wayChoice({ way, index }, { title, number }) {
+function wayChoice({ way, index, run }, { number, question_id: changed }) {
   const choice = (value, words) => h("label", {}, h("input", { type: "radio", name: "way", value, checked: value === way }), h("span", {}, words));
-  const effect = way === "edit" ? ["Makes a new version of ", h("strong", { dir: "auto" }, shortened(title, LONG_TITLE)), ` (version ${number}); your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
+  const effect = way === "edit" ? ["Makes a new version of ", h("strong", { dir: "auto" }, reportTitle(run)), ` (version ${number})${changed === run.question_id ? "" : ", not of the answer above"}; your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
   return h("fieldset", { class: "ways", "data-key": `ways-${index}` }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect));
 }
 

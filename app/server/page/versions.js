@@ -1,8 +1,14 @@
 // The versions of a report: listed above the latest one, compared word by word, put back.
 
-import { button, count, day, h, hour } from "./dom.js";
+import { button, count, day, h, hour, shortened } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { setSigns, signed } from "./signs.js";
+
+const LONG_TITLE = 50;
+const isEdited = ({ kind }) => kind === "edit";
+
+// The title of the report that is changed; an edit of one without a title is named after the words that asked for it.
+export const reportTitle = ({ versions }) => shortened(versions.findLast((version) => version.kind !== "answer" && !isEdited(version))?.title ?? "", LONG_TITLE);
 
 const KINDS = { research: "First report", question: "Further question", edit: "Edited" };
 const TAGS = { removed: "del", added: "ins" };
@@ -12,12 +18,12 @@ const LAYOUT = /([ \t]*\|[ \t]*|(?:^|\n)[ \t]*(?:[-*+•][ \t]+|\d+[.)][ \t]+|>[
 const DEFINITION = /^\[[^\]]+\]:\s/, CELLS = /^\s*\|(.*)\|\s*$/;
 
 const versionOf = (run) => run.versions.find((each) => each.question_id === run.question_id);
-export const isEdit = (run) => versionOf(run)?.kind === "edit";
+export const isEdit = (run) => isEdited(versionOf(run) ?? {});
 
 // What a further message of the conversation was; empty until it is known.
 export function kindWords(run) {
   const version = versionOf(run);
-  if (run.is_edit) return `Change of the report${version ? `: version ${version.number}` : ""}`;
+  if (run.is_edit) return version ? `Version ${version.number} of “${reportTitle(run)}”` : "Change of the report";
   return run.is_edit === false && !version?.restores && "Follow-up";
 }
 
