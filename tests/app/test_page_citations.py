@@ -92,3 +92,27 @@ def test_each_cited_sentence_has_a_number_and_opens_its_passage_and_file(
             file.click()
         opened.value.wait_for_url("blob:**#page=*")
         page.locator("#source").get_by_role("button", name="Close").click()
+
+
+BESIDE = """async () => {
+  const {linkSentences} = await import("/page/sentences.js");
+  const {passagesBeside} = await import("/page/report.js");
+  const {parsed} = await import("/page/dom.js");
+  const calc = '<button class="cite calc" popovertarget="c">calc 1</button>';
+  const cite = '<button class="cite" popovertarget="q">4</button>';
+  const claim = '<span class="claim" data-claim="0">It made a provision</span>';
+  const report = parsed(`<article><p>${claim} ${cite} ${calc}; that is 19 % ${calc}</p></article>
+    <aside class="quote calculation"><ul><li>19 <button class="cite">4</button> <q>19 of them</q></li>
+    <li>3 <button class="cite">4</button></li></ul></aside>
+    <aside class="quote"><blockquote>The demand</blockquote>
+    <ul><li>3 <button class="cite">5</button></li></ul></aside>`).body;
+  linkSentences(report);
+  const sentences = [...report.querySelectorAll(".calc")].map((chip) => chip.dataset.sentence);
+  return [sentences, [...report.querySelectorAll("li button")].map(passagesBeside)];
+}"""
+"""The sentences of two calculations, and the passages that their inputs mark in a source."""
+
+
+def test_a_calculation_marks_its_own_words_or_none(reader: Reader) -> None:
+    with reader.page() as page:
+        assert page.evaluate(BESIDE) == [["0", ""], [["19 of them"], [], []]]

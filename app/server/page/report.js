@@ -164,10 +164,12 @@ export function hintOf(chip, about) {
     ...passages.map((passage) => h("blockquote", {}, shortened(passage, 280)))];
 }
 
-// The passages next to a control, to be marked in the source; null on a source's card.
+// The passages next to a control, to be marked in the source: the words of an input, or those of the card or row; null on a source's card, for all that the report quotes.
 export function passagesBeside(control) {
-  const stated = control.closest("li")?.querySelector(":scope > q");
+  if (control.matches(".source-card")) return null;
+  const stated = control.parentElement.querySelector(":scope > q");
   if (stated) return [stated.textContent];
-  const holder = control.closest(".quote, tr"), chip = document.querySelector(`[popovertarget="${CSS.escape(holder?.id || "none")}"]`);
-  return holder && [...holder.querySelectorAll("blockquote")].flatMap((quote) => decisive(quote, chip));
+  // An input of a calculation may come without words, and from another source than the card.
+  const holder = control.closest("li") ? null : control.closest(".quote, tr"), chip = document.querySelector(`[popovertarget="${CSS.escape(holder?.id || "none")}"]`);
+  return [...(holder?.querySelectorAll("blockquote") ?? [])].flatMap((quote) => decisive(quote, chip));
 }

@@ -4,11 +4,11 @@
 const DOUBLE = 250;
 const CHIPS = "button.cite[popovertarget]";
 
-// The checked words right before a chip of a calculation; numbers of sources may stand between them.
+// The checked words right before a chip of a calculation; only numbers of sources may stand between them.
 function claimBefore(chip) {
-  let words = chip.previousElementSibling;
-  while (words?.matches(".cite")) words = words.previousElementSibling;
-  return words?.dataset.claim;
+  let before = chip.previousSibling;
+  while (before && (before.nodeType === Node.TEXT_NODE ? !before.data.trim() : before.matches(".cite"))) before = before.previousSibling;
+  return before?.dataset?.claim;
 }
 
 // Notes at each chip to which sentence it belongs, and marks the sentences that have one.
