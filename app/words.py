@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -128,6 +129,8 @@ class ReportTrust(NamedTuple):
     open: int = 0
     """Gaps that it leaves."""
     answered: int = 0
+    partly: int = 0
+    """Points of the request that are answered in part; `answered` counts whole answers."""
     points: int = 0
     """Points of the request that it was graded on."""
     failures: tuple[str, ...] = ()
@@ -156,11 +159,12 @@ class ReportTrust(NamedTuple):
         """Return what is known of a report, which leaves these gaps."""
         trust = cls.of_audit(report.audit) if report.audit else cls(was_checked=False)
         of_judge = sum(map(len, report.calculations_of_judge.values()))
-        answered = [grade for grade in report.grades if grade.verdict == "answered"]
+        verdicts = Counter(grade.verdict for grade in report.grades)
         return trust._replace(
             calculations=len(report.calculations) + of_judge,
             open=len(gaps),
-            answered=len(answered),
+            answered=verdicts["answered"],
+            partly=verdicts["partly"],
             points=len(report.grades),
         )
 
@@ -168,7 +172,6 @@ class ReportTrust(NamedTuple):
     def parts(self) -> dict[str, str]:
         """What it says in words, by the name of the field."""
         statements = counted(self.cited, "cited statement")
-        points = counted(self.points, "point")
         parts = {
             "supported": f"{self.supported} of {statements} supported",
             "corrected": f"{self.corrected} corrected",
@@ -177,7 +180,7 @@ class ReportTrust(NamedTuple):
             "contradictions": counted(self.contradictions, "contradiction"),
             "calculations": counted(self.calculations, "calculation"),
             "open": f"{self.open} open",
-            "points": f"{self.answered} of {points} answered",
+            "points": self._points,
         }
         numbers = self._asdict()
         shown = {
@@ -188,6 +191,16 @@ class ReportTrust(NamedTuple):
         elif not self.cited:
             shown["supported"] = "no cited statement"
         return shown
+
+    @property
+    def _points(self) -> str:
+        """How many points of the request are answered, in words."""
+        points = counted(self.points, "point")
+        if not self.partly:
+            return f"{self.answered} of {points} answered"
+        if self.partly == self.points:
+            return f"{points} partly answered"
+        return f"{self.answered} of {points} answered, {self.partly} partly"
 
     @property
     def line(self) -> str:

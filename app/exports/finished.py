@@ -217,7 +217,10 @@ def trust_figures(finished: Finished, labels: Labels) -> list[tuple[str, str]]:
         if number:
             figures.append((section, f"{label}: {_grouped(number)}"))
     if trust.points:
-        figures.append(("", f"{labels.points}: {trust.answered} / {trust.points}"))
+        points = f"{labels.points}: {trust.answered} / {trust.points}"
+        if trust.partly:
+            points += f" (◐ {trust.partly})"
+        figures.append(("", points))
     return figures
 
 

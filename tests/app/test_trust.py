@@ -16,6 +16,7 @@ from kit.runs import write_documents
 from kit.server import Server
 from kit.stored_runs import FOLLOW_UP, REPORTS, store_reports
 
+from deep_research.app.words import ReportTrust
 from deep_research.core.store.location import FILE_NAME, thread_id
 
 WAIT = 240_000
@@ -25,13 +26,14 @@ LINES = {
     "corrected": f"2 of 3 cited statements supported · 1 corrected · {POINTS}",
     "marked": f"2 of 3 cited statements supported · 1 not verified · {POINTS}",
     "many-unproved": f"2 of 10 cited statements supported · 8 not verified · {POINTS}",
-    "with-gaps": "2 of 2 cited statements supported · 1 contradiction · 1 open · 1 of 2 points answered",
+    "with-gaps": "2 of 2 cited statements supported · 1 contradiction · 1 open · "
+    "1 of 2 points answered, 1 partly",
     "disputed": f"2 of 2 cited statements supported · 1 contradiction · {POINTS}",
     "calculated": f"2 of 2 cited statements supported · 1 calculation · {POINTS}",
     "not-judged": f"1 of 2 cited statements supported · 1 not judged · {POINTS}",
     "not-checked": f"not checked · {POINTS}",
     "planned-report": "1 of 3 cited statements supported · 2 not verified · 1 contradiction · 3 open · "
-    "1 of 2 points answered",
+    "1 of 2 points answered, 1 partly",
 }
 DOUBTS = {
     "marked": "1 not verified",
@@ -89,6 +91,17 @@ def test_list_text_and_json_of_the_command_line_say_the_same(stored: Stored, nam
     assert re.findall(r"\d+", above.text_content()) == re.findall(r"\d+", line)
     shown = desk.call("show", name).out
     assert f"\nStatus    {outcome}\n" in shown and f"\nAudit\n  {line}\n" in shown
+
+
+def test_points_that_are_answered_in_part_are_named() -> None:
+    words = {
+        (0, 1, 1): "1 point partly answered",
+        (0, 1, 2): "0 of 2 points answered, 1 partly",
+        (0, 0, 1): "0 of 1 point answered",
+    }
+    for (answered, partly, points), line in words.items():
+        trust = ReportTrust(was_checked=True, answered=answered, partly=partly, points=points)
+        assert trust.parts["points"] == line
 
 
 @pytest.fixture(scope="module")
