@@ -20,6 +20,8 @@ SECTIONED = "What is on the coast, in sections?"
 BROKEN = "Which researcher writes nothing?"
 BROKEN_TASK = "light, by a model that writes nothing"
 AGAIN = f"Research this task again, because its researcher failed: {BROKEN_TASK}"
+WRITER = Point("writer", "", 2)
+"""The call for a report on two findings."""
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
@@ -94,7 +96,7 @@ def test_each_stage_is_named_with_the_time_that_it_has_taken(
     }
     with reader.page() as page:
         doing = page.locator("#strip .doing")
-        desk.holds.points |= {*stages.values(), Point("writer", "", 2)}
+        desk.holds.points |= {*stages.values(), WRITER}
         # The writer's model says nothing.
         desk.holds.pieces = 0
         before = len(desk.holds.held)
@@ -179,7 +181,7 @@ def test_a_draft_stays_readable_when_its_run_is_stopped(
     reader: Reader, desk: WireDesk, barriers_of: Barriers
 ) -> None:
     with reader.page() as page:
-        desk.holds.points.add(Point("writer"))
+        desk.holds.points.add(WRITER)
         # Enough for the page to show a first sentence.
         desk.holds.pieces = 12
         ask(page)
@@ -245,3 +247,19 @@ def test_below_a_short_answer_the_page_says_which_report_a_change_concerns(
         effect = f"Makes a new version of {SECTIONED} (version 1), not of the answer above;"
         assert words.inner_text().startswith(effect)
         assert barriers_at(page, barriers_of, 1500, 390) == []
+
+
+FINDING = """## Light
+
+1. It was **lit** in `1844` [1, 2].
+2. See [the log](https://example.org/log). [3]
+
+| Year | Ships |
+|---|---|
+| 1901 | 12 |"""
+
+
+def test_the_beginning_of_a_finding_is_shown_without_the_signs_of_markdown(reader: Reader) -> None:
+    with reader.page() as page:
+        plain = "async (text) => (await import('/page/thread.js')).plain(text)"
+        assert page.evaluate(plain, FINDING) == "Light It was lit in 1844. See the log."

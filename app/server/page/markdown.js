@@ -6,8 +6,11 @@ import { arrange, blocksIn, CHUNK } from "./place.js";
 const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|!?\[[^\]]*\]\([^)\s]*\)|(?:\[(?:calc )?\d+\])+[.,;:!?)]*)/;
 const BREAK = /\n[ \t]*\n/g;
 
+// Each number in brackets of its own: "[1, 2]", "[1], [2]".
+const separate = (text) => text.replace(/\[\d+(?:, ?\d+)+\]/g, (numbers) => numbers.replace(/, ?/g, "][")).replace(/\], \[(?=\d|calc \d)/g, "][");
+
 function inline(text) {
-  return text.replace(/\], \[(?=\d|calc \d)/g, "][").split(INLINE).filter(Boolean).map((piece) => {
+  return separate(text).split(INLINE).filter(Boolean).map((piece) => {
     if (/^\*\*.+\*\*$/s.test(piece)) return h("strong", {}, inline(piece.slice(2, -2)));
     if (/^`.+`$/s.test(piece)) return h("code", {}, piece.slice(1, -1));
     if (/^\*.+\*$/s.test(piece)) return h("em", {}, piece.slice(1, -1));

@@ -70,7 +70,13 @@ function names(found, noun) {
   return h("details", { class: "names", "data-key": noun }, h("summary", {}, count(found.length, noun)), h("ul", {}, found.map((name) => h("li", {}, name))));
 }
 
-const plain = (text) => text.replace(/^\s*\|.*$|^[#>*-]+\s*|\*\*|\s*\[(?:calc )?[\d, ]+\]/gm, "").replace(/\s+/g, " ").trim();
+// A finding as one paragraph of plain words: as it is rendered, without its tables and citations.
+export function plain(text) {
+  const rendered = h("div", {}, markdown(text));
+  for (const part of rendered.querySelectorAll(".cite, .wide")) part.remove();
+  const blocks = [...rendered.querySelectorAll("h2, h3, h4, h5, h6, p, li, pre, blockquote")];
+  return blocks.map((block) => block.textContent.replace(/\s+/g, " ").replace(/ (?=[.,;:!?)])/g, "").trim()).filter(Boolean).join(" ");
+}
 
 const isOver = ({ state }) => state !== "at work";
 const failures = (branches) => branches.filter(({ state }) => state === "failed").length;
@@ -93,7 +99,7 @@ function taskCard(exchange, branch) {
     state === "done" && branch.finding && h("p", { class: "gist" }, shortened(plain(branch.finding), 240)), [...new Set(branch.errors)].map((words) => h("p", { class: "notice bad" }, words)),
     state === "failed" && isLatest && h("p", { class: "again" }, againControl(exchange, branch.task)),
     h("div", { class: "counts" }, h("span", {}, state, state === "at work" ? [" · ", h("span", { class: "clock", "data-since": branch.began }, workedSince(exchange, branch.began))] : seconds >= 1 && ` · ${duration(seconds)}`),
-      names(branch.searches, "search"), names([...branch.pages.values()], "page"), names([...new Set(branch.files.values())], "file"), names(branch.learned, "finding"),
+      names(branch.searches, "search"), names([...branch.pages.values()], "page"), names([...new Set(branch.files.values())], "file"), names(branch.learned.map(plain), "finding"),
       state === "done" && branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
 }
 
