@@ -13,7 +13,7 @@ from kit.server import Server
 
 FEE = "What is the mooring fee at Brannock Pier, and how long is its south berth?"
 PAGES = (
-    "Brannock Pier lies in the north.",
+    "Brannock Pier and its two berths, as the harbour office of the north lists them",
     "The pier was built of oak in 1790.",
     "The mooring fee at Brannock Pier is 47 crowns a night.",
     "The south berth of Brannock Pier is 44 metres long.",
@@ -92,6 +92,13 @@ def test_each_cited_sentence_has_a_number_and_opens_its_passage_and_file(
             file.click()
         opened.value.wait_for_url("blob:**#page=*")
         page.locator("#source").get_by_role("button", name="Close").click()
+        # On a phone, nothing that can be opened is wider than the page, long titles included.
+        page.locator(".checked > summary").click()
+        assert page.locator(".checked .evidence button", has_text=PAGES[0]).count()
+        page.evaluate(
+            "for (const part of document.querySelectorAll('#column details')) part.open = true"
+        )
+        assert barriers_at(page, barriers_of, 390) == []
 
 
 BESIDE = """async () => {
