@@ -143,7 +143,7 @@ function researchPart(exchange, stage) {
   const later = moreResearch(exchange);
   const rounds = [...Map.groupBy(story.branches.filter((branch) => !later.includes(branch)), (branch) => branch.turn)], thoughts = story.thoughts.filter(Boolean);
   return h("details", { class: "part", "data-part": "research", "data-key": `research-${isOpen}`, open: isOpen },
-    h("summary", {}, isOpen ? [`Research: ${done} of ${story.branches.length} tasks done`, failed > 0 && `, ${failed} failed`] : researchLine(exchange)),
+    h("summary", {}, isOpen ? [`Research: ${done} of ${count(story.branches.length, "task")} done`, failed > 0 && `, ${failed} failed`] : researchLine(exchange)),
     story.looking.length > 0 && h("p", { class: "quiet" }, `First searched for: ${story.looking.join(" · ")}`),
     rounds.map((round, at) => roundView(exchange, round, at, rounds)), tableSoFar(story),
     thoughts.length > 0 && h("details", { class: "names", "data-key": "thoughts" }, h("summary", {}, "Thoughts between the rounds"), thoughts.map((words) => h("p", { class: "quiet" }, words))));
