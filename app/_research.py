@@ -10,6 +10,7 @@ from typing import Any
 from ..core.dialogue.conversation import safe_text
 from ..core.records import tool_names
 from ..core.records.research import Strategy
+from ..core.store.location import thread_id
 from ..core.writing.versions import ThreadVersions
 from ._endings import reports_errors, run_interruptibly
 from ._live_view import progress_view
@@ -122,6 +123,7 @@ def run_to_report(
     """
     if isinstance(outlet, PacketLines):
         stored = _run_step(name, data_dir, step, outlet)
+        name = _name_of(stored, name)
         # A finished or waiting run is not resumed, so it has emitted nothing yet.
         if not outlet.has_stopped:
             for packet in read_packets(name.thread, data_dir):
@@ -133,12 +135,14 @@ def run_to_report(
         return _exit_code(stored)
     export_format = chosen_format(outlet.format, outlet.path)
     stored = _run_step(name, data_dir, step)
+    name = _name_of(stored, name)
     while stored.asks and not (is_estimate and stored.is_planned) and can_ask():
         answer = ask_at_terminal(stored.asks, is_plan=stored.is_planned)
         if not answer:
             break
         step = resume_step(name.thread, answer, {}, is_estimate=is_estimate)
         stored = _run_step(name, data_dir, step)
+        name = _name_of(stored, name)
     if is_estimate and stored.is_planned:
         return _deliver_plan(stored, outlet, name)
     if stored.asks:
@@ -148,6 +152,13 @@ def run_to_report(
     if outlet.format == "json":
         return _deliver(stored, report_json(stored), outlet)
     return _deliver(stored, export_content(stored, export_format, name), outlet)
+
+
+def _name_of(stored: StoredRun, name: RunName) -> RunName:
+    """Return the name of a run: the given one, unless the answer has begun another run."""
+    if stored.thread == thread_id(name.thread):
+        return name
+    return name._replace(thread=stored.name)
 
 
 def _deliver(stored: StoredRun, content: str | bytes, outlet: Output) -> int:

@@ -23,6 +23,7 @@ from ..core.dialogue.conversation import (
     Conversation,
     check_query,
     check_question,
+    is_for_table,
     mark_of,
     marked,
     safe_text,
@@ -253,6 +254,15 @@ class StoredRun(NamedTuple):
             command += " --answer TEXT"
         raise NoReportYet(f"The run {name.thread!r} has no report yet: {status}. Resume: {command}")
 
+    @property
+    def table_request(self) -> str:
+        """The request for which the user wants a table, from a run of its own; empty if the run was
+        not ended for one."""
+        messages = self.state.messages
+        if messages and is_for_table(messages[-1], "ended"):
+            return self.question
+        return ""
+
     def check_editable(self, context: Context) -> None:
         """Raise `NoReportYet` if there is no finished report to change, and `ReportNotEditable` if
         the model of these settings cannot change it."""
@@ -394,11 +404,12 @@ class RunBook(NamedTuple):
                 message = (await self.read(thread, lease.owner)).message(words)
             try:
                 await self._run(graph, lease.config, message, context, view)
-                return await self.read(lease.thread_id, lease.owner)
+                stored = await self.read(lease.thread_id, lease.owner)
             except UserMistake:
                 if not snapshot.values and not await _has_begun(graph, thread):
                     await self.database.saver.adelete_thread(thread_id(thread))
                 raise
+        return await self._or_table(thread, stored, given, view, is_estimate=is_estimate)
 
     async def resume(
         self,
@@ -443,7 +454,25 @@ class RunBook(NamedTuple):
             view.begin(notices)
             message = await self._given_to(stored, answer) if answer else None
             await self._run(self.graph(stored.strategy), lease.config, message, context, view)
-            return await self.read(lease.thread_id, lease.owner)
+            stored = await self.read(lease.thread_id, lease.owner)
+        return await self._or_table(thread, stored, given, view, is_estimate=is_estimate)
+
+    async def _or_table(
+        self,
+        thread: str,
+        stored: StoredRun,
+        given: Mapping[str, Any],
+        view: ProgressView,
+        *,
+        is_estimate: bool,
+    ) -> StoredRun:
+        """Return a run, or the one that makes the table that the user wants in place of its
+        report."""
+        if not stored.table_request:
+            return stored
+        choices = await self._notes(thread).choices(given)
+        name, words = f"{thread}-table", stored.table_request
+        return await self.ask(name, words, choices, view, "table", is_estimate=is_estimate)
 
     async def _given_to(self, stored: StoredRun, words: str) -> Any:
         """Return the graph input with the user's words to a run; None if its research reads them

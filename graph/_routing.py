@@ -16,7 +16,9 @@ from ..state import ResearcherState, ResearchState, StepState
 
 def route_after_begin(
     state: ResearchState,
-) -> Literal["clarify", "look_up", "plan", "orchestrate", "write_report", "edit_report"]:
+) -> Literal[
+    "clarify", "ask_user", "look_up", "plan", "orchestrate", "write_report", "edit_report"
+]:
     """Clarify a new question first; edit a report; continue an earlier question where its run
     stopped."""
     entry = state.run.entry
@@ -26,6 +28,8 @@ def route_after_begin(
         return "clarify"
     if state.run.is_quick:
         return _route_quick(state)
+    if entry == "answer" and Conversation(state.messages).offers_table:
+        return "ask_user"
     if state.plan is None or entry == "answer":
         return "plan"
     if entry == "plan_reply" and state.plan.review != "approved":
@@ -129,6 +133,7 @@ def route_after_begin_planned(
 ) -> Literal[
     "orient",
     "clarify",
+    "ask_user",
     "look_up",
     "summarize",
     "plan_steps",
@@ -147,6 +152,8 @@ def route_after_begin_planned(
         return "clarify" if state.run.is_quick else "orient"
     if state.run.is_quick:
         return _route_quick(state)
+    if entry == "answer" and Conversation(state.messages).offers_table:
+        return "ask_user"
     if not state.steps:
         return "summarize"
     if entry == "plan_reply" and not _is_settled(state):

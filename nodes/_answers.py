@@ -12,7 +12,12 @@ from typing import Any, Literal, NamedTuple
 from langgraph.types import interrupt
 
 from ..core.accounts.ledger import FinishedRuns
-from ..core.dialogue.conversation import check_question, marked, safe_text
+from ..core.dialogue.conversation import (
+    check_question,
+    marked,
+    marked_for_table,
+    safe_text,
+)
 from ..core.dialogue.plan_text import MOST_REQUIREMENTS, PlanText
 from ..core.errors import ModelFailed, NoPlan, QuestionRefused
 from ..core.events.blocks import PlanPackets
@@ -28,6 +33,8 @@ from .turn import NodeRuntime, Turn, begin_turn
 AnswerKind = Literal["approve", "edit", "reject", "respond", "end"]
 NO_COMMENT = "Please make another plan."
 """User message for a rejected plan without a comment."""
+_ELSEWHERE = "Tables are made in a thread of their own: table_research."
+"""For clients that do not start it by themselves."""
 _NUMBER = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)、．]", re.MULTILINE)
 
 
@@ -179,12 +186,19 @@ def without_plan(error: ModelFailed) -> NoPlan:
     return NoPlan(f"{reason}. Resume the run, or choose another model (setting models).")
 
 
-async def end_run(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
+async def end_run(
+    state: ResearchState, runtime: NodeRuntime, *, for_table: bool = False
+) -> StateUpdate:
     """End the run without a report, as the user asked; return the update.
 
-    The next message starts a new question.
+    The next message starts a new question. `for_table`: the user wants a table, which needs a run
+    of another graph, and so a thread of its own; the client starts it.
     """
     turn = await begin_turn(state, runtime)
     update = turn.costs(status="ended")
     turn.emit(OverallStop.of(update["run"], turn.placement.turn_index))
-    return {**update, "messages": [marked(labels(state.run.language_code).ended, "ended")]}
+    words = labels(state.run.language_code).ended
+    message = marked(words, "ended")
+    if for_table:
+        message = marked_for_table(f"{words} {_ELSEWHERE}", "ended")
+    return {**update, "messages": [message]}

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from langchain_core.messages import SystemMessage
+from langchain_core.messages import AIMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from ..core.dialogue.conversation import marked
+from ..core.dialogue.conversation import attached_to, marked, marked_for_table
 from ..core.errors import ContentRefused, UserMistake
 from ..core.events.blocks import MessagePackets
 from ..core.events.packets import Activity, OverallStop
@@ -43,6 +43,16 @@ _NOT_SMALL = "More than a small question: researched step by step."
 
 class GeneratePlan(BaseModel):
     """The request is clear: nothing has to be asked, planning can start."""
+
+
+class GeneratePlanOrTable(GeneratePlan):
+    """The request is clear: nothing has to be asked about it, planning can start."""
+
+    as_table: str = Field(
+        default="",
+        description="Only if the request asks for a list: whether the user wants a table with a "
+        "row for each, as a question to the user that names its rows and columns. Else empty.",
+    )
 
 
 class LookUp(BaseModel):
@@ -82,6 +92,7 @@ class ExcludeSources(BaseModel):
 
 EXCLUDE_SOURCES_SCHEMA = tool_schema(tool_names.EXCLUDE_SOURCES, ExcludeSources)
 GENERATE_PLAN_SCHEMA = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
+PLAN_OR_TABLE_SCHEMA = tool_schema(tool_names.GENERATE_PLAN, GeneratePlanOrTable)
 LOOK_UP_SCHEMA = tool_schema(tool_names.LOOK_UP, LookUp)
 EDIT_REPORT_SCHEMA = tool_schema(tool_names.EDIT_REPORT, ChangeReport)
 ANSWER_FROM_READ_SCHEMA = tool_schema(tool_names.ANSWER_FROM_READ, AnswerFromRead)
@@ -96,7 +107,6 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     state = turn.state
     run = turn.state.run
     context = turn.context
-    placement = turn.placement
     outline = turn.basis.outline(context)
     # A quick answer has no sections.
     may_be_quick = run.depth == "auto" and bool(turn.offered) and not outline
@@ -109,6 +119,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if run.is_quick:
         # Two calls are allowed: if this one fails, none is left to choose the queries.
         may_ask = context.clarify == "ask" and run.is_resumable
+    may_offer_table = _may_offer_table(turn)
     orientation = await turn.orientation()
 
     def request(passages: str) -> Request:
@@ -128,10 +139,11 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             max_queries=context.limits.max_queries,
             passages=passages,
             may_edit=may_edit,
+            may_offer_table=may_offer_table,
         )
         tools = list[dict[str, Any]]()
         if not run.is_quick:
-            tools.append(GENERATE_PLAN_SCHEMA)
+            tools.append(PLAN_OR_TABLE_SCHEMA if may_offer_table else GENERATE_PLAN_SCHEMA)
         if may_look_up:
             tools.append(LOOK_UP_SCHEMA)
         if passages:
@@ -165,13 +177,11 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if question and context.clarify != "assume" and run.is_resumable:
         if run.strategy == "planned":
             turn.announce("clarify")
-        update = turn.costs(status="waiting", notices=notices)
-        turn.emit(
-            *MessagePackets(placement).question(question),
-            OverallStop.of(update["run"], placement.turn_index),
-        )
-        return {**update, "messages": [marked(question, "clarification")]}
+        return _asked(turn, marked(question, "clarification"), notices)
     called = {call["name"]: call["args"] for call in reply.message.tool_calls}
+    offer = str(called.get(tool_names.GENERATE_PLAN, {}).get("as_table") or "").strip()
+    if may_offer_table and offer:
+        return _asked(turn, marked_for_table(offer, "clarification"), notices)
     if may_edit and tool_names.EXCLUDE_SOURCES in called:
         return await _exclude(turn, called[tool_names.EXCLUDE_SOURCES], notices)
     if may_edit and tool_names.EDIT_REPORT in called and tool_names.GENERATE_PLAN not in called:
@@ -182,7 +192,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     is_recalled = bool(recalled) and called.keys() == {tool_names.ANSWER_FROM_READ}
     is_quick = run.is_quick or bool(queries) or is_recalled
     if run.depth == "auto" and not is_quick:
-        turn.emit(Activity(placement=placement, text=_NOT_SMALL, icon="lightbulb"))
+        turn.emit(Activity(placement=turn.placement, text=_NOT_SMALL, icon="lightbulb"))
     if is_recalled:
         notices = (*notices, _RECALLED)
     update = turn.costs(
@@ -192,6 +202,29 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         notices=notices,
     )
     return {**update, "brief": state.brief.model_copy(update={"queries": queries})}
+
+
+def _asked(turn: Turn, question: AIMessage, notices: tuple[str, ...]) -> StateUpdate:
+    """Return the update with which the run waits for the answer to a question; emits it."""
+    update = turn.costs(status="waiting", notices=notices)
+    turn.emit(
+        *MessagePackets(turn.placement).question(question.text),
+        OverallStop.of(update["run"], turn.placement.turn_index),
+    )
+    return {**update, "messages": [question]}
+
+
+def _may_offer_table(turn: Turn) -> bool:
+    """Whether the user may be offered a table in place of a report.
+
+    It is made in a thread of its own, to which nothing but the request is taken along.
+    """
+    run = turn.state.run
+    if run.strategy == "table" or run.entry != "question" or run.is_quick or run.outline:
+        return False
+    if any(map(attached_to, turn.state.messages)):
+        return False
+    return turn.context.clarify == "ask" and run.is_resumable
 
 
 def _queries_in(called: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
@@ -263,12 +296,7 @@ async def _exclude(
         sources = []
         question = f"{error} Which source do you mean?"
         if turn.context.clarify == "ask" and state.run.is_resumable:
-            update = turn.costs(status="waiting", notices=notices)
-            turn.emit(
-                *MessagePackets(turn.placement).question(question),
-                OverallStop.of(update["run"], turn.placement.turn_index),
-            )
-            return {**update, "messages": [marked(question, "clarification")]}
+            return _asked(turn, marked(question, "clarification"), notices)
         notices = (*notices, str(error))
     because = str(arguments.get("because", "")).strip()
     exclusion = Exclusion(date=turn.context.clock.now().date().isoformat(), because=because)

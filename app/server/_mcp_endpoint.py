@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -138,7 +139,11 @@ class ServedRuns(NamedTuple):
             sent = {"command": {"resume": words}}
         elif isinstance(message, Command):
             sent = {"command": {"update": _said(words)}}
-        return await self._run(thread, stored.strategy, words, view, context=context, **sent)
+        stored = await self._run(thread, stored.strategy, words, view, context=context, **sent)
+        if stored.table_request:
+            thread = str(uuid.uuid4())
+            return await self.begin(thread, stored.table_request, "table", context, view)
+        return stored
 
     async def edit(self, thread: str, words: str, view: CallProgress) -> StoredRun:
         """See `Runs.edit`."""

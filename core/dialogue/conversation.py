@@ -38,6 +38,9 @@ Mark = Literal["", "clarification", "plan", "draft", "report", "ended"]
 _REPLACES = "deep_research_replaces"
 """Key in `additional_kwargs` of a report's message: whether it is a changed version of the report
 before."""
+_OF_TABLE = "deep_research_table"
+"""Key in `additional_kwargs` of a clarifying question that offers a table, and of the end of a run
+whose user took the offer."""
 _REPLACED = "(A version of the report that the user has had changed since.)"
 _PROGRESS = "progress"
 """Kind of a streamed message with a line of progress; never stored in the state."""
@@ -82,6 +85,16 @@ def marked(text: str, mark: Mark, *, replaces: bool = False, **more: Any) -> AIM
     return AIMessage(content=text, additional_kwargs=fields)
 
 
+def marked_for_table(text: str, mark: Mark) -> AIMessage:
+    """Return an assistant message of this kind that offers a table, or ends a run for one."""
+    return marked(text, mark, **{_OF_TABLE: True})
+
+
+def is_for_table(message: BaseMessage, mark: Mark) -> bool:
+    """Whether a message is one of this kind that `marked_for_table` has made."""
+    return mark_of(message) == mark and _OF_TABLE in message.additional_kwargs
+
+
 def progress_chunk(text: str) -> AIMessageChunk:
     """Return a streamed message with a line of progress, which is never stored."""
     return AIMessageChunk(content=text, id=str(uuid.uuid4()), additional_kwargs={_MARK: _PROGRESS})
@@ -110,6 +123,20 @@ class Conversation(NamedTuple):
         if run.status == "waiting":
             return "plan_reply" if self.last_mark == "plan" else "answer"
         return "continuation"
+
+    @property
+    def clarification(self) -> BaseMessage | None:
+        """The latest clarifying question; None if there is none."""
+        for message in reversed(self.messages):
+            if mark_of(message) == "clarification":
+                return message
+        return None
+
+    @property
+    def offers_table(self) -> bool:
+        """Whether the latest clarifying question offers a table."""
+        asked = self.clarification
+        return asked is not None and is_for_table(asked, "clarification")
 
     @property
     def question(self) -> str:

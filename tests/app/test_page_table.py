@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,8 @@ from kit.wire import FACTS, plain_run, search_for, tool_results
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 GOES_ON = threading.Event()
 """Set when the second row may be filled."""
+OFFER = "This asks for a list: as a table?"
+LISTED = "Which lights are there, with the year in which they were lit?"
 NAMES = ("Skerry Light", "Second light")
 
 
@@ -34,6 +37,12 @@ def decide(request: Received) -> Reply:
     return trial(request)
 
 
+def offer(request: Received) -> Reply:
+    """Offers a table in place of one report."""
+    is_offered = "as_table" in json.dumps(request.json) and LISTED in request.prompt
+    return use(("generate_plan", {"as_table": OFFER} if is_offered else {}))
+
+
 def research(request: Received) -> Reply:
     """A scout that finds two lights, and researchers who fill them, the second once it may."""
     if "Find the rows" in request.prompt:
@@ -49,9 +58,12 @@ def research(request: Received) -> Reply:
     return use(("generate_report", {"cells": [light, lit]}))
 
 
+ROLES = {"clarifier": offer, "trial": decide, "researcher": research}
+
+
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
-    with wire_desk(tmp_path_factory.mktemp("wire"), trial=decide, researcher=research) as desk:
+    with wire_desk(tmp_path_factory.mktemp("wire"), **ROLES) as desk:
         yield desk
         GOES_ON.set()
 
@@ -77,3 +89,18 @@ def test_the_rows_are_shown_as_they_are_found_and_filled(reader: Reader) -> None
         assert page.locator("article thead button").count() == 2
         assert page.locator("article tbody tr").count() == 2
         assert "Second light" in page.locator("article table").inner_text()
+
+
+def test_a_table_that_is_offered_is_made_by_a_run_of_its_own(reader: Reader) -> None:
+    with reader.page() as page:
+        show_options(page)
+        page.get_by_label("Show me the plan first").check()
+        ask(page, LISTED)
+        page.get_by_text(OFFER).wait_for()
+        offered = page.url
+        page.get_by_role("button", name="As a table").click()
+        page.locator(".lines textarea", has_text="Lit (date)").wait_for()
+        assert page.url != offered
+        assert page.locator("h1.question").inner_text() == LISTED
+        page.goto(offered)
+        page.get_by_text("You closed this question without a report.").wait_for()

@@ -3,7 +3,7 @@
 import { button, byId, count, DEPTHS, h, show } from "./dom.js";
 import { fillIn, forgetDraft, restoreDraft } from "./drafts.js";
 import { drawFiles, fileBlocks, fileInput, fileList, setFiles } from "./files.js";
-import { offered, page } from "./page.js";
+import { offered, page, research } from "./page.js";
 import * as server from "./server.js";
 
 const METHODS = { deep_research: "Adaptive: until nothing is missing", planned_research: "Planned: the steps of one plan",
@@ -127,11 +127,9 @@ async function ask(form) {
   const offer = await offered();
   if (!form.graph) draw();
   const { graph, context } = settingsOf(form, offer);
-  const thread = await server.newThread(graph, context);
-  page.asked = { thread, question, run: await server.put(thread, graph, question, await fileBlocks(), context) };
+  await research(question, graph, context, await fileBlocks());
   setFiles([]);
   forgetDraft();
-  location.hash = `#/run/${thread}`;
 }
 
 export const submitted = { ask };

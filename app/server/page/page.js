@@ -5,3 +5,10 @@ import * as server from "./server.js";
 export const page = { offer: null, asked: null, thread: null, stop: new AbortController() };
 
 export const offered = async () => (page.offer ??= await server.ask("/research/offer"));
+
+// Asks a question on a thread of its own, and goes there.
+export async function research(question, graph, context, files = []) {
+  const thread = await server.newThread(graph, context);
+  page.asked = { thread, question, run: await server.put(thread, graph, question, files, context) };
+  location.hash = `#/run/${thread}`;
+}

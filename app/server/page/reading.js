@@ -7,7 +7,7 @@ import { fileBlocks, setFiles } from "./files.js";
 import { dialogClosed, openDialog } from "./focus.js";
 import * as notices from "./notify.js";
 import { openFile } from "./original.js";
-import { page } from "./page.js";
+import { page, research } from "./page.js";
 import { addLine, dropLine, keepPlan, moveLine, planOf } from "./plan.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { lightSentence } from "./sentences.js";
@@ -120,6 +120,13 @@ async function replyToPlan(value) {
   return run;
 }
 
+// A table is made on a thread of its own, with the request and the settings of this one.
+async function asTable() {
+  const { thread: { id } } = page, { run } = latest(), context = await server.settingsOf(id);
+  await reply({ action: "end" });
+  await research(run.question, "table_research", context);
+}
+
 // Changes the lines of a plan by one of its controls or by a key, and keeps the changes.
 function changeLines(change, element, way) {
   const form = element.closest("form");
@@ -183,6 +190,7 @@ export const clicked = {
   again: starting(again),
   skip: starting(() => reply({ action: "approve" })),
   end: starting(() => replyToPlan({ action: "end" })),
+  "as-table": asTable,
   export: (control) => server.download(exportOf(control, control.value)),
   copy: (control) => copy(control, server.text(exportOf(control, "md")), true),
   "copy-markdown": (control) => copy(control, server.text(exportOf(control, "md"))),

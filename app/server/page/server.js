@@ -93,7 +93,7 @@ export const newThread = async (graph, context) =>
   (await ask("/threads", { method: "POST", body: { metadata: { research: { graph, context } } } })).thread_id;
 
 // A run of the command line is not among the server's threads until somebody continues it.
-async function settingsOf(thread) {
+export async function settingsOf(thread) {
   const made = await ask("/threads", { method: "POST", body: { thread_id: thread, if_exists: "do_nothing" } });
   return made.metadata?.research?.context ?? {};
 }

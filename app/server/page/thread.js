@@ -281,7 +281,7 @@ export function dockView(exchange, offer) {
     h("p", { class: "offer", id: "offer", "data-keep": true, "data-key": "offer", hidden: true }, offerView()),
     h("p", { class: "strip", id: "strip", "data-keep": true, "data-key": "strip", hidden: !isAtWork }),
     exchange.failure && !["failed", "stopped", "starting"].includes(run.status) && h("p", { class: "notice bad", role: "alert", "data-key": "failure" }, exchange.failure),
-    run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Continue without answering"), button("end", "Close this question")),
+    run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, run.waiting.strategy === "table" && button("as-table", "As a table"), button("skip", "Continue without answering"), button("end", "Close this question")),
     // Kept in place so that unsent text survives.
     h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || ["starting", "failed"].includes(run.status) },
       action in FURTHER && report && wayChoice(exchange, report), fileInput(),
