@@ -88,11 +88,13 @@ async def keep_rows(
     return entries
 
 
-async def handed_in(turn: Turn, findings: Sequence[Finding]) -> list[str]:
-    """Return what findings have handed in, as JSON, in the order of their tasks."""
-    ordered = sorted(findings, key=lambda finding: (finding.cycle, finding.position))
-    hashes = [finding.handed_in for finding in ordered]
-    return list(filter(None, await turn.pages.texts(list(filter(None, hashes)))))
+async def handed_in(turn: Turn, findings: Iterable[Finding]) -> list[tuple[Finding, str]]:
+    """Return the findings that have handed something in, in the order of their tasks, each with
+    that as JSON."""
+    having = [finding for finding in findings if finding.handed_in]
+    ordered = sorted(having, key=lambda finding: (finding.cycle, finding.position))
+    texts = await turn.pages.texts([finding.handed_in for finding in ordered])
+    return [(finding, text) for finding, text in zip(ordered, texts, strict=True) if text]
 
 
 def send_scouts(

@@ -19,9 +19,9 @@ async def collect_rows(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     last = [finding for finding in turn.state.own_findings if finding.cycle == cycle - 1]
     rows = await stored_rows(turn, turn.state.rows.values())
     changes = dict[str, dict[str, object]]()
-    for text in await handed_in(turn, last):
+    for finding, text in await handed_in(turn, last):
         for result in RowResults.model_validate_json(text).rows:
-            rows[result.row] = with_cells(rows[result.row], result)
+            rows[result.row] = with_cells(rows[result.row], result, finding.sources)
             standing = "rejected" if result.reason else "filled"
             changes[result.row] = {"standing": standing, "reason": result.reason}
     entries = await keep_rows(turn, [rows[row] for row in changes], changes)

@@ -100,7 +100,7 @@ async def _take_results(
         lost = lost_ways(work, last)
         work = work.model_copy(update={"tried": tuple(new_ways(work.tried, lost))})
         further += [*lost, *work.waiting]
-        for text in await handed_in(turn, last):
+        for _, text in await handed_in(turn, last):
             result = ScoutResult.model_validate_json(text)
             candidates += result.rows
             further += result.further

@@ -85,6 +85,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             "fewest_words": draft.fewest_words,
             "most_words": draft.most_words,
             "columns": draft.columns,
+            "blanks": draft.blanks,
         }
     )
     report = with_house_words(report, draft, labels(run.language_code))

@@ -15,8 +15,16 @@ from ..core.evidence.text.sentences import sentences_of
 from ..core.models.ask import ask_model
 from ..core.models.resolve import RoleModels
 from ..core.records.report import word_count
-from ..core.records.table import RowEntry, RowRecord, RowStanding, TableColumn, TableWork
-from ..core.tables.rows import TableWriter
+from ..core.records.table import (
+    RowBlanks,
+    RowEntry,
+    RowRecord,
+    RowStanding,
+    TableColumn,
+    TableWork,
+)
+from ..core.tables.report_tables import row_names
+from ..core.tables.rows import TableWriter, open_columns
 from ..core.writing.report import ReportEvents, new_draft
 from ..prompts import fence, render_prompt
 from ..state import ResearchState, StateUpdate
@@ -65,12 +73,33 @@ async def write_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         turn.apply(run=update["run"])
         text = "\n\n".join(filter(None, (summary, table)))
         draft = await asyncio.to_thread(new_draft, turn.state, events, text)
-        draft = draft.model_copy(update={"columns": design.columns})
+        blanks = _blanks(turn, rows, table, design.columns)
+        draft = draft.model_copy(update={"columns": design.columns, "blanks": blanks})
         turn.apply(draft=draft)
         delivery = turn.delivery
         message = await asyncio.to_thread(delivery.draft_message, draft, events)
     delivery.stream_sources(draft, events)
     return {**update, "draft": draft, "table": work, "messages": [*heard, message]}
+
+
+def _blanks(
+    turn: Turn, rows: Sequence[RowRecord], table: str, columns: Sequence[TableColumn]
+) -> tuple[RowBlanks, ...]:
+    """Return where the empty cells of these rows, which are those of the table, were looked for."""
+    blanks = list[RowBlanks]()
+    for row, name in zip(rows, row_names(table, columns), strict=True):
+        if not open_columns(row, columns):
+            continue
+        places = dict[str, None]()
+        for key in row.read:
+            source = turn.state.sources.get(key)
+            if source and source.kind == "document":
+                places[source.short_location] = None
+            elif source and source.content_hash:
+                # An excerpt among the results of a search was not read.
+                places[source.location] = None
+        blanks.append(RowBlanks(row=name, read=tuple(places)))
+    return tuple(blanks)
 
 
 def _limit(entries: Iterable[RowEntry], work: TableWork) -> str:

@@ -134,12 +134,16 @@ def _lay_out(page: Worksheet) -> None:
 
 
 def _sources_of(sheet: ReportSheet, finished: Finished) -> Iterator[list[Any]]:
-    """Yield the lines of the sheet with sources: one for each source that a cell cites."""
+    """Yield the lines of the sheet with sources: one for each source that a cell cites, and one for
+    an empty cell that says where it was looked for."""
     sources = {source.number: source for source in finished.cited}
     claims = {claim.start: claim for claim in finished.report.claims}
     for row in sheet.rows:
         label = row[0].text if row else ""
         for column, cell in zip(sheet.columns, row, strict=True):
+            if cell.looked_in:
+                looked = readable("; ".join(cell.looked_in))
+                yield [label, column.name, "", "not found", "", f"Looked in: {looked}"]
             claim = claims.get(cell.start)
             for number in cell.numbers:
                 source = sources.get(number)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from .research import Action, Calculation, Run
 from .sources import Dispute, NotRead, Record, Source
-from .table import TableColumn
+from .table import RowBlanks, TableColumn
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
 ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
@@ -88,6 +88,8 @@ class CitingText(Record):
     """The most words that the user asks for, or about how many; 0 if nobody named a length."""
     columns: tuple[TableColumn, ...] = ()
     """The columns of its table, if its rows were researched (table strategy)."""
+    blanks: tuple[RowBlanks, ...] = ()
+    """Where the empty cells of that table were looked for."""
 
     @property
     def keys(self) -> dict[int, str]:

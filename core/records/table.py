@@ -124,6 +124,8 @@ class RowRecord(Record):
     candidates: tuple[RowCandidate, ...]
     """Where it was found, in that order; the first names it."""
     cells: tuple[TableCell, ...] = ()
+    read: tuple[str, ...] = ()
+    """Keys of the sources that were read to fill its cells."""
 
     @property
     def name(self) -> str:
@@ -136,6 +138,15 @@ class RowRecord(Record):
             if cell.column == column:
                 return cell
         return None
+
+
+class RowBlanks(Record):
+    """Where the empty cells of a row of a report's table were looked for."""
+
+    row: str
+    """The words of its key cells, as the table has them."""
+    read: tuple[str, ...]
+    """Where the sources that were read for it are: addresses of pages, paths of documents."""
 
 
 class RowEntry(Record):

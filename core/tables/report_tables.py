@@ -34,6 +34,8 @@ class SheetCell(NamedTuple):
     """The words in the type of the column."""
     unit: str = ""
     """Unit of measure or currency of a number."""
+    looked_in: tuple[str, ...] = ()
+    """Where it was looked for in vain: addresses of pages, paths of documents."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -57,6 +59,8 @@ class SheetCell(NamedTuple):
             data["sources"] = list(self.numbers)
         if self.is_marked:
             data["is_marked"] = True
+        if self.looked_in:
+            data["looked_in"] = list(self.looked_in)
         return data
 
     @property
@@ -88,6 +92,14 @@ class ReportSheet(NamedTuple):
             rows.append([cell.data for cell in row])
         return {"columns": columns, "rows": rows}
 
+    def name_of(self, row: Sequence[SheetCell]) -> str:
+        """Return the words of the key cells of a row."""
+        words = list[str]()
+        for column, cell in zip(self.columns, row, strict=True):
+            if column.is_key:
+                words.append(cell.text)
+        return " · ".join(words)
+
     def has_units(self, column: int) -> bool:
         """Whether numbers of a column have a unit."""
         return any(row[column].unit for row in self.rows)
@@ -98,12 +110,31 @@ def sheets_of(report: Report) -> list[ReportSheet]:
 
     Columns that the report knows the kind of have their values in its type, all others as text.
     """
-    known = dict(zip(map(heading_of, report.columns), report.columns, strict=True))
+    looked_in = {blanks.row: blanks.read for blanks in report.blanks}
     sheets = list[ReportSheet]()
-    for block in report_blocks(report.text):
-        if block.kind == "table":
-            sheets.append(_sheet(block, known))
+    for sheet in _sheets(report.text, report.columns):
+        rows = list[Sequence[SheetCell]]()
+        for row in sheet.rows:
+            places = looked_in.get(sheet.name_of(row), ())
+            rows.append([cell if cell.text else cell._replace(looked_in=places) for cell in row])
+        sheets.append(sheet._replace(rows=rows))
     return sheets
+
+
+def row_names(table: str, columns: Sequence[TableColumn]) -> list[str]:
+    """Return the words of the key cells of each row of a table, in order."""
+    names = list[str]()
+    for sheet in _sheets(table, columns):
+        names += map(sheet.name_of, sheet.rows)
+    return names
+
+
+def _sheets(text: str, columns: Sequence[TableColumn]) -> Iterator[ReportSheet]:
+    """Yield the tables of a text; `columns` are those of which the kind is known."""
+    known = dict(zip(map(heading_of, columns), columns, strict=True))
+    for block in report_blocks(text):
+        if block.kind == "table":
+            yield _sheet(block, known)
 
 
 def _sheet(block: ReportBlock, known: Mapping[str, TableColumn]) -> ReportSheet:

@@ -113,13 +113,13 @@ def merged_rows(rows: Sequence[RowRecord]) -> RowRecord:
     candidates = dict.fromkeys(first.candidates)
     for row in others:
         candidates |= dict.fromkeys(row.candidates)
-        first = with_cells(first, RowResult(row=first.id, cells=row.cells))
+        first = with_cells(first, RowResult(row=first.id, cells=row.cells), row.read)
     return first.model_copy(update={"candidates": tuple(candidates)})
 
 
-def with_cells(row: RowRecord, result: RowResult) -> RowRecord:
-    """Return a row with what a researcher has handed in for it; cells that were found before
-    stay."""
+def with_cells(row: RowRecord, result: RowResult, read: Iterable[str] = ()) -> RowRecord:
+    """Return a row with what a researcher has handed in for it, who has `read` these sources; cells
+    that were found before stay."""
     cells = dict[str, TableCell]()
     for cell in (*row.cells, *result.cells):
         known = cells.get(cell.column)
@@ -128,7 +128,8 @@ def with_cells(row: RowRecord, result: RowResult) -> RowRecord:
         elif known.state == "not found":
             looked = "; ".join(filter(None, (known.looked, cell.looked)))
             cells[cell.column] = cell.model_copy(update={"looked": looked})
-    return row.model_copy(update={"cells": tuple(cells.values())})
+    every = tuple(dict.fromkeys((*row.read, *read)))
+    return row.model_copy(update={"cells": tuple(cells.values()), "read": every})
 
 
 def open_columns(row: RowRecord, columns: Iterable[TableColumn]) -> list[str]:

@@ -387,6 +387,7 @@ def draft_of(report: Report, words: Labels, findings: Iterable[str]) -> Draft:
         fewest_words=report.fewest_words,
         most_words=report.most_words,
         columns=report.columns,
+        blanks=report.blanks,
         streamed=text,
         streamed_sources=report.sources,
         removed_markers=0,
@@ -406,6 +407,7 @@ def unchecked(draft: Draft) -> Report:
         numbers=draft.numbers,
         calculations=draft.calculations,
         columns=draft.columns,
+        blanks=draft.blanks,
         grades=draft.grades,
         follow_ups=draft.follow_ups,
     )

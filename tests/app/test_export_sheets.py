@@ -18,7 +18,7 @@ from deep_research.app.exports.finished import Finished, readable
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import plain_line
 from deep_research.core.records.report import CitedPassage, ClaimCheck, Report
-from deep_research.core.records.table import TableColumn
+from deep_research.core.records.table import RowBlanks, TableColumn
 from deep_research.core.tables.report_tables import sheets_of
 
 COLUMNS = (
@@ -111,6 +111,19 @@ def test_the_passage_and_the_verdict_behind_each_cell_stand_in_a_sheet_of_their_
     [amount] = [row for row in rows if row[:2] == ["Harbour | Fund", "Amount"]]
     assert amount[2:6] == ["1 200 000.5 EUR", "supported", 1, SOURCES[0].shown_title]
     assert amount[-1] == "=The fund pays 1,200,000.50 euros."
+
+
+def test_an_empty_cell_says_where_it_was_looked_for() -> None:
+    blanks = RowBlanks(row="+44 Trust", read=("https://a.example/", "trusts.md"))
+    shown = exported(report(blanks=(blanks,)))
+    rows = pages(shown)["Sources"]
+    looked = "Looked in: https://a.example/; trusts.md"
+    assert [row[1:6] for row in rows if row[3] == "not found"] == [
+        ["Change", None, "not found", None, looked],
+        ["Deadline", None, "not found", None, looked],
+        ["Open", None, "not found", None, looked],
+    ]
+    assert pages(shown)["Table"][3][2:] == [None, None, None]
 
 
 @settings(max_examples=30)

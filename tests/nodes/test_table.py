@@ -41,6 +41,7 @@ from deep_research.core.records.sources import Exclusion
 from deep_research.core.store.location import thread_id
 from deep_research.core.store.pages import Inbox, Pages
 from deep_research.core.tables.design import TableDesign
+from deep_research.core.tables.report_tables import sheets_of
 from deep_research.state import ResearchState
 
 HEADER = "| Light | Height (m) | Lit | Keeper |\n| --- | --- | --- | --- |"
@@ -83,6 +84,15 @@ async def test_rows_are_found_merged_filled_written_and_checked(tmp_path: Path) 
     [looked] = [finding for finding in state.own_findings if "everywhere" in finding.text]
     assert looked.text == "- Anvil Light, Keeper: not found; looked in: everywhere"
     assert run.types()[-1] == "stop"
+
+
+async def test_an_empty_cell_says_where_it_was_looked_for(tmp_path: Path) -> None:
+    state = await table_lab(tmp_path).ask(QUESTION)
+    assert state.report
+    [sheet] = sheets_of(state.report)
+    keeper = sheet.data["rows"][1][3]
+    assert keeper == {"value": None, "looked_in": ["list.md", "anvil.md", "skerry.md"]}
+    assert "looked_in" not in sheet.data["rows"][0][3]
 
 
 async def test_rows_lie_in_the_store_and_only_their_ids_in_the_state(tmp_path: Path) -> None:
