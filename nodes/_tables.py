@@ -113,7 +113,14 @@ def send_scouts(
             way=way,
             known=fence(known) if known else "",
         )
-        tasks.append({"text": text, "title": way[:_TITLE], "columns": design.columns})
+        tasks.append(
+            {
+                "text": text,
+                "title": way[:_TITLE],
+                "columns": design.columns,
+                "reads_anew": design.keeps == "rows",
+            }
+        )
     work = work.model_copy(
         update={"round": work.round + 1, "tried": (*work.tried, *ways), "sent": tuple(ways)}
     )
@@ -161,6 +168,7 @@ def send_researchers(
             "columns": design.columns,
             "rows": tuple(asked),
             "scope": scope,
+            "reads_anew": design.keeps == "rows",
         }
         if not is_again:
             fields["open_first"] = tuple(addresses)[: turn.context.limits.max_open]

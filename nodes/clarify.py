@@ -140,6 +140,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             passages=passages,
             may_edit=may_edit,
             may_offer_table=may_offer_table,
+            is_table=run.strategy == "table",
         )
         tools = list[dict[str, Any]]()
         if not run.is_quick:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..core.records.table import RowResults
 from ..core.tables.rows import with_cells
 from ..state import ResearchState, StateUpdate
-from ._tables import handed_in, keep_rows, stored_rows
+from ._tables import design_of, handed_in, keep_rows, stored_rows
 from .turn import NodeRuntime, begin_turn
 
 
@@ -18,10 +18,12 @@ async def collect_rows(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     cycle = state.progress.cycle
     last = [finding for finding in turn.state.own_findings if finding.cycle == cycle - 1]
     rows = await stored_rows(turn, turn.state.rows.values())
+    is_anew = design_of(turn).keeps == "rows"
     changes = dict[str, dict[str, object]]()
     for finding, text in await handed_in(turn, last):
         for result in RowResults.model_validate_json(text).rows:
-            rows[result.row] = with_cells(rows[result.row], result, finding.sources)
+            row = rows[result.row]
+            rows[result.row] = with_cells(row, result, finding.sources, is_anew=is_anew)
             standing = "rejected" if result.reason else "filled"
             changes[result.row] = {"standing": standing, "reason": result.reason}
     entries = await keep_rows(turn, [rows[row] for row in changes], changes)

@@ -13,6 +13,7 @@ from ..core.events.blocks import TablePackets
 from ..core.library.library import Library
 from ..core.records.table import RowCandidate, RowEntry, ScoutResult, TableWork
 from ..core.tables.design import TableDesign
+from ..core.tables.report_tables import kept_rows
 from ..core.tables.rows import rejection_of, with_candidates
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
@@ -38,6 +39,7 @@ _SPARE = 0.25
 _QUIET = "two rounds brought nothing new"
 _COVERED = "all parts were searched"
 _EACH_DOCUMENT = "each document is a row"
+_NOT_WANTED = "no further rows were asked for"
 
 
 class NameWays(Form):
@@ -60,6 +62,9 @@ async def find_rows(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     heard = turn.hear()
     await turn.note_user()
     design = design_of(turn)
+    kept: Mapping[str, RowEntry] = {}
+    if not (state.table and state.table.round):
+        kept = await _keep_rows(turn, design)
     async with turn.paid():
         work, entries = await _take_results(turn, design)
         stopped = _reason_to_stop(turn, design, work)
@@ -67,11 +72,11 @@ async def find_rows(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         if not stopped:
             ways = await _ways(turn, design, work)
             if not ways:
-                stopped = _COVERED
+                stopped = _COVERED if work.round else _NOT_WANTED
     if stopped:
         logger = logging.getLogger(__name__)
         logger.info("The search for rows of %s ends: %s", state.run.id, stopped)
-        is_complete = stopped in (_QUIET, _COVERED, _EACH_DOCUMENT)
+        is_complete = stopped in (_QUIET, _COVERED, _EACH_DOCUMENT, _NOT_WANTED)
         work = work.model_copy(
             update={"stopped": stopped, "is_complete": is_complete, "waiting": ()}
         )
@@ -79,7 +84,20 @@ async def find_rows(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     else:
         work = work.model_copy(update={"waiting": tuple(ways[_MOST_SCOUTS:])})
         update = send_scouts(turn, design, ways[:_MOST_SCOUTS], work)
-    return {**update, "rows": entries, "messages": heard}
+    return {**update, "rows": {**kept, **entries}, "messages": heard}
+
+
+async def _keep_rows(turn: Turn, design: TableDesign) -> Mapping[str, RowEntry]:
+    """Put the rows that are kept of the thread's table into the turn's state; return their
+    entries."""
+    base = turn.state.base
+    if base is None or design.keeps == "nothing":
+        return {}
+    rows = await asyncio.to_thread(kept_rows, base)
+    entries = await keep_rows(turn, rows, {})
+    turn.emit(*TablePackets(turn.placement).rows(entries.values()))
+    turn.apply(rows={**turn.state.rows, **entries})
+    return entries
 
 
 async def _take_results(
@@ -93,8 +111,8 @@ async def _take_results(
     candidates = list[RowCandidate]()
     lost = list[str]()
     further = list[str]()
-    if design.has_row_per_document and not state.rows:
-        candidates += await asyncio.to_thread(_documents, turn)
+    if design.has_row_per_document:
+        candidates += await _documents(turn)
     elif cycle > work.cycle:
         last = [finding for finding in state.own_findings if finding.cycle == cycle - 1]
         lost = lost_ways(work, last)
@@ -126,13 +144,17 @@ async def _take_results(
     return work, entries
 
 
-def _documents(turn: Turn) -> list[RowCandidate]:
-    """Return the user's documents as candidates, sorted by path; blocks."""
+async def _documents(turn: Turn) -> list[RowCandidate]:
+    """Return the user's documents, sorted by path, as candidates, without those whose rows are
+    known."""
     candidates = list[RowCandidate]()
-    excluded = turn.scope.excluded
-    for document in Library(turn.context).documents():
+    without = set(turn.scope.excluded)
+    for row in (await stored_rows(turn, turn.state.rows.values())).values():
+        without.update(candidate.source for candidate in row.candidates)
+    documents = await asyncio.to_thread(lambda: list(Library(turn.context).documents()))
+    for document in documents:
         source = document.source
-        if source.key in excluded:
+        if source.key in without:
             continue
         name = source.short_location
         candidates.append(RowCandidate(key=(name,), source=source.key, address=source.address))
@@ -159,8 +181,10 @@ def _reason_to_stop(turn: Turn, design: TableDesign, work: TableWork) -> str:
 async def _ways(turn: Turn, design: TableDesign, work: TableWork) -> Sequence[str]:
     """Return the ways to look that no scout has been given: those of the plan, those that scouts
     have named or, if there are none, those that a model names."""
-    if not work.round:
+    if not work.round and design.keeps == "nothing":
         return design.ways or [turn.state.run.question]
+    if not work.round:
+        return design.ways
     if work.waiting or not turn.is_capable("orchestrator"):
         return work.waiting
     form = await turn.filler.ask_if_possible(

@@ -56,18 +56,34 @@ async def merge_rows(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         stop = limit or turn.state.run.stop_reason
         update = {**turn.update(stop_reason=stop), "tasks": [], "table": work}
     else:
-        columns = [column.name for column in design.columns]
-        groups = [{entry.id: columns} for entry in counting]
         stored = await stored_rows(turn, counting)
+        groups = list[dict[str, list[str]]]()
+        for row in stored.values():
+            columns = _columns_to_fill(row, design)
+            if columns:
+                groups.append({row.id: columns})
         update = send_researchers(turn, design, groups, stored, work)
     return {**update, "rows": entries}
+
+
+def _columns_to_fill(row: RowRecord, design: TableDesign) -> list[str]:
+    """Return the names of the columns to fill for a row: those that it was not kept with."""
+    columns = list[str]()
+    for column in design.columns:
+        if design.keeps == "rows" or row.cell(column.name) is None:
+            columns.append(column.name)
+    return columns
 
 
 async def _same_pairs(turn: Turn, design: TableDesign, rows: Sequence[RowRecord]) -> list[RowPair]:
     """Return the pairs of rows that a model takes for the same; none without a capable model."""
     if design.has_row_per_document or turn.limit or not turn.is_capable("orchestrator"):
         return []
-    pairs = pairs_alike(rows, _MOST_PAIRS)
+    pairs = list[RowPair]()
+    for pair in pairs_alike(rows, _MOST_PAIRS):
+        # Two rows that were kept are known to differ.
+        if not (pair.first.cells and pair.second.cells):
+            pairs.append(pair)
     if not pairs:
         return []
     lines = list[str]()

@@ -7,12 +7,13 @@ from pydantic import Field, field_validator
 from ..core.errors import ModelFailed, NoPlan
 from ..core.events.blocks import PlanPackets
 from ..core.models.resolve import RoleModels
-from ..core.records.table import ColumnKind, TableColumn
+from ..core.records.table import ColumnKind, Kept, TableColumn
 from ..core.tables.design import (
     EACH_DOCUMENT,
     MOST_COLUMNS,
     TableDesign,
     clean_columns,
+    column_line,
     design_without_model,
 )
 from ..core.writing.forms import Form
@@ -65,6 +66,13 @@ class DesignTable(Form):
         if not any(column.name.strip() for column in columns):
             raise ValueError("a table has at least one column with a name")
         return columns
+
+
+class ChangeTable(DesignTable):
+    """Hand in the design of the table that the user now wants."""
+
+    keeps: Kept = "nothing"
+    """What stays of the table before: `rows and cells` if rows or columns are added to it, `rows` if its cells are to be looked for again, `nothing` for another table."""  # noqa: E501
 
 
 async def plan_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -120,7 +128,11 @@ def _design(form: DesignTable, turn: Turn) -> TableDesign:
     if form.is_row_per_document and turn.state.run.scope.docs:
         ways = [EACH_DOCUMENT]
     most = turn.context.limits.max_rows
+    keeps: Kept = "nothing"
+    if isinstance(form, ChangeTable):
+        keeps = form.keeps
     return TableDesign(
+        keeps=keeps,
         title=" ".join(form.title.split()),
         row=" ".join(form.row.split()),
         rules=tuple(" ".join(rule.split()) for rule in form.rules if rule.strip()),
@@ -137,9 +149,15 @@ async def _ask(turn: Turn) -> DesignTable:
     """
     run = turn.state.run
     context = turn.context
+    base = turn.state.base
+    form = DesignTable
+    table = ""
+    if base and base.columns:
+        form = ChangeTable
+        table = "\n".join(map(column_line, base.columns))
     try:
         return await turn.filler.ask(
-            DesignTable,
+            form,
             "planner",
             "plan_table",
             turn.conversation,
@@ -149,6 +167,7 @@ async def _ask(turn: Turn) -> DesignTable:
             assumptions=run.assumptions,
             documents=run.scope.documents,
             has_web=bool(run.scope.engines),
+            table=table,
         )
     except ModelFailed as error:
         raise without_plan(error) from None

@@ -14,17 +14,19 @@ from ..core.evidence.citations.rendering import clean_prose
 from ..core.evidence.text.sentences import sentences_of
 from ..core.models.ask import ask_model
 from ..core.models.resolve import RoleModels
-from ..core.records.report import word_count
+from ..core.records.report import Report, word_count
 from ..core.records.table import (
     RowBlanks,
     RowEntry,
     RowRecord,
     RowStanding,
+    TableCell,
     TableColumn,
     TableWork,
 )
-from ..core.tables.report_tables import row_names
-from ..core.tables.rows import TableWriter, open_columns
+from ..core.tables.design import TableDesign
+from ..core.tables.report_tables import row_names, table_changes
+from ..core.tables.rows import TableWriter
 from ..core.writing.report import ReportEvents, new_draft
 from ..prompts import fence, render_prompt
 from ..state import ResearchState, StateUpdate
@@ -58,6 +60,8 @@ async def write_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     table = writer.markdown(rows) if rows else _NO_ROWS
     work = in_phase(turn, "done")
     notices = _notices(state.rows.values(), work, rows, design.columns)
+    if state.base and design.keeps != "nothing":
+        notices += _changes(state.base, table, entries, rows, design)
     events = ReportEvents(state, turn.emitter, turn.placement)
     async with turn.paid(events):
         if rows and not RoleModels(turn.context).is_extractive("writer"):
@@ -87,10 +91,14 @@ def _blanks(
 ) -> tuple[RowBlanks, ...]:
     """Return where the empty cells of these rows, which are those of the table, were looked for."""
     blanks = list[RowBlanks]()
-    for row, name in zip(rows, row_names(table, columns), strict=True):
-        if not open_columns(row, columns):
+    known = dict[str, Sequence[str]]()
+    for before in turn.state.base.blanks if turn.state.base else ():
+        known[before.row] = before.read
+    # A run does not fail for a table that cannot be read back.
+    for row, name in zip(rows, row_names(table, columns), strict=False):
+        if not any(_is_blank(row.cell(column.name)) for column in columns):
             continue
-        places = dict[str, None]()
+        places = dict.fromkeys(known.get(name, ()))
         for key in row.read:
             source = turn.state.sources.get(key)
             if source and source.kind == "document":
@@ -100,6 +108,36 @@ def _blanks(
                 places[source.location] = None
         blanks.append(RowBlanks(row=name, read=tuple(places)))
     return tuple(blanks)
+
+
+def _is_blank(cell: TableCell | None) -> bool:
+    return cell is None or cell.state == "not found"
+
+
+def _changes(
+    base: Report,
+    table: str,
+    entries: Iterable[RowEntry],
+    rows: Iterable[RowRecord],
+    design: TableDesign,
+) -> list[str]:
+    """Return what readers are told on how a table differs from the one before it in its thread."""
+    changes = table_changes(base, table, design.columns)
+    notices = _listed("New rows", changes.new_rows)
+    notices += _listed("Rows that are gone", changes.gone_rows)
+    notices += _listed("Cells that have changed", changes.cells)
+    if design.keeps != "rows":
+        return notices
+    if not notices:
+        notices.append("Nothing has changed since the table before.")
+    unread = [entry.name for entry in entries if entry.standing == "found"]
+    notices += _listed("Rows that were not read again because of a limit", unread)
+    stale = list[str]()
+    for row in rows:
+        for cell in row.cells:
+            if cell.written and cell.state == "found" and row.name not in unread:
+                stale.append(f"{row.name}, {cell.column}")
+    return notices + _listed("Cells that were not found again and stay as they were", stale)
 
 
 def _limit(entries: Iterable[RowEntry], work: TableWork) -> str:
@@ -185,10 +223,14 @@ def _named(
     entries: Mapping[RowStanding, Sequence[RowEntry]], standing: RowStanding, label: str
 ) -> list[str]:
     """Return the notice on the rows with this standing; empty if there are none."""
-    own = entries.get(standing, ())
-    if not own:
+    return _listed(label, [f"{entry.name} ({entry.reason})" for entry in entries.get(standing, ())])
+
+
+def _listed(label: str, names: Sequence[str]) -> list[str]:
+    """Return the notice that names these; empty if there are none."""
+    if not names:
         return []
-    named = [f"{entry.name} ({entry.reason})" for entry in own[:_NAMED]]
-    if len(own) > _NAMED:
-        named.append(f"{len(own) - _NAMED} more")
+    named = list(names[:_NAMED])
+    if len(names) > _NAMED:
+        named.append(f"{len(names) - _NAMED} more")
     return [f"{label}: {'; '.join(named)}."]

@@ -32,9 +32,11 @@ class Addresses:
     An address composed by a model could send private content to a stranger's server.
     """
 
-    def __init__(self, pages: Pages, question_id: str) -> None:
+    def __init__(self, pages: Pages, question_id: str, *, reads_anew: bool = False) -> None:
+        """`reads_anew`: whether what was read for earlier questions counts as not read."""
         self._pages = pages
         self._question_id = question_id
+        self._reads_anew = reads_anew
 
     async def allow(
         self,
@@ -86,10 +88,13 @@ class Addresses:
         return str(given["address"]), self._if_current(opened)
 
     def _if_current(self, record: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Return the record of opening a page; None if it is a failure of another question."""
-        if record and record.get("question_id") in (None, self._question_id):
-            return record
-        return None
+        """Return the record of opening a page; None if it is a failure of another question, or if
+        the page is to be read again."""
+        if record is None:
+            return None
+        if "failure" in record or self._reads_anew:
+            return record if record.get("question_id") == self._question_id else None
+        return record
 
     async def keys(self, addresses: Sequence[str]) -> list[str]:
         """Return the key of the source at each address; if it was opened, that of the page it

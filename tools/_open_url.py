@@ -59,7 +59,10 @@ class WebPages:
         self._context = context
         self._pages = tool_context.pages
         self._meter = tool_context.meter
-        self._addresses = Addresses(tool_context.pages, tool_context.question_id)
+        self._question_id = tool_context.question_id
+        self._addresses = Addresses(
+            tool_context.pages, tool_context.question_id, reads_anew=tool_context.reads_anew
+        )
 
     async def read(self, asked: str, reader: WebReader) -> Hit | NotRead | str:
         """Return the page, its whole text as excerpt, or why it was not read: a sentence if it was
@@ -139,7 +142,11 @@ class WebPages:
             if len(link.address) <= _LINK_CHARACTERS and exact_address(link.address):
                 links.append(list(link))
         targets = [target for _, target in links]
-        record = {"source": source.model_dump(), "links": links}
+        record = {
+            "source": source.model_dump(),
+            "links": links,
+            "question_id": self._question_id,
+        }
         texts = {source.content_hash: page.text}
         records = {address: record, page.address: record}
         await self._addresses.allow(targets, texts, records)

@@ -102,6 +102,8 @@ class ToolContext(NamedTuple):
     """Topic of the research; it selects the passages of a long text that are shown."""
     excluded: Collection[str] = ()
     """Keys of the sources that the user has excluded, whose results are left out."""
+    reads_anew: bool = False
+    """Whether pages that were read for earlier questions are read again."""
 
 
 @dataclass

@@ -18,6 +18,11 @@ RowStanding = Literal["found", "filled", "rejected", "duplicate", "left out"]
 not count; `duplicate`: it is the same as another one; `left out`: a limit was reached before it was
 filled.
 """
+Kept = Literal["nothing", "rows", "rows and cells"]
+"""What a table keeps of the one before it in its thread.
+
+With `rows`, all cells are looked for again, in sources that are read anew.
+"""
 TablePhase = Literal["finding", "filling", "mending", "done"]
 """What the run works on: rows, their cells, or the cells that were not found at first."""
 
@@ -61,6 +66,8 @@ class TableCell(Record):
     """What the sources say, the most trustworthy first; several if they disagree."""
     looked: str = ""
     """Where it was looked for in vain; may be empty."""
+    written: str = ""
+    """Its words with their citations in the report before, if it was kept from there."""
 
 
 class RowCandidate(Record):
@@ -204,6 +211,8 @@ class TableTask(Task):
     """Addresses of pages and documents that are opened before its model is first asked."""
     slots: int = 1
     """Number of tasks dispatched with it that may run at the same time."""
+    reads_anew: bool = False
+    """Whether pages that were read for earlier questions are read again."""
 
     @property
     def is_scout(self) -> bool:

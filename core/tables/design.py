@@ -9,16 +9,17 @@ from typing import NamedTuple, Self, get_args
 
 from ..dialogue.plan_text import PlanText
 from ..records.research import Plan
-from ..records.table import ColumnKind, TableColumn
+from ..records.table import ColumnKind, Kept, TableColumn
 
 MOST_COLUMNS = 30
 """Maximum number of columns of a table."""
 EACH_DOCUMENT = "each document"
 """The place to look that makes every document of the user a row."""
 _KINDS: Mapping[str, ColumnKind] = {str(kind): kind for kind in get_args(ColumnKind)}
+_KEPT: Mapping[str, Kept] = {str(kept): kept for kept in get_args(Kept)}
 _KEY = "key"
 _KIND = re.compile(rf"\s*\(({'|'.join(map(re.escape, _KINDS))})\b([^()]*)\)\s*:?\s*", re.IGNORECASE)
-_ROW, _RULE, _PLACE, _MOST = "One row", "Counts if", "Look in", "At most"
+_ROW, _RULE, _PLACE, _MOST, _KEEP = "One row", "Counts if", "Look in", "At most", "Keep"
 """Beginnings of the lines below the columns."""
 _HEADING = "Rows"
 _DOCUMENT, _STATEMENT, _ONE_DOCUMENT = "Document", "Statement", "one document"
@@ -40,6 +41,8 @@ class TableDesign(NamedTuple):
     """Where rows may be found: registers, lists, categories, or parts of the key space."""
     max_rows: int
     """Maximum number of rows; 0 if it names none."""
+    keeps: Kept = "nothing"
+    """What it keeps of the thread's table."""
 
     @classmethod
     def read(cls, plan: Plan) -> Self:
@@ -65,6 +68,7 @@ class TableDesign(NamedTuple):
             columns=tuple(columns[:MOST_COLUMNS]),
             ways=tuple(lines[_PLACE]),
             max_rows=int(most[0] if most else 0),
+            keeps=_kept("".join(lines[_KEEP])),
         )
 
     def plan(self) -> Plan:
@@ -72,7 +76,7 @@ class TableDesign(NamedTuple):
         text = list[str]()
         if self.title:
             text += [f"# {self.title}", ""]
-        columns = list(map(_line, self.columns))
+        columns = list(map(column_line, self.columns))
         for number, line in enumerate(columns, 1):
             text.append(f"{number}. {line}")
         text += ["", f"## {_HEADING}", ""]
@@ -83,6 +87,8 @@ class TableDesign(NamedTuple):
             lines.append(f"{_PLACE}: {way}")
         if self.max_rows:
             lines.append(f"{_MOST}: {self.max_rows} rows")
+        if self.keeps != "nothing":
+            lines.append(f"{_KEEP}: {self.keeps}")
         for line in lines:
             text.append(f"- {line}")
         return Plan(
@@ -129,7 +135,7 @@ def _column(line: str) -> TableColumn:
     )
 
 
-def _line(column: TableColumn) -> str:
+def column_line(column: TableColumn) -> str:
     """Return the line of a column, which `_column` reads."""
     details = str(column.kind)
     if column.choices:
@@ -151,7 +157,7 @@ def _plain(name: str) -> str:
 
 def _labelled(lines: Iterable[str]) -> dict[str, list[str]]:
     """Return the texts behind each of the known beginnings of lines; other lines are rules."""
-    found: dict[str, list[str]] = {_ROW: [], _RULE: [], _PLACE: [], _MOST: []}
+    found: dict[str, list[str]] = {_ROW: [], _RULE: [], _PLACE: [], _MOST: [], _KEEP: []}
     for line in lines:
         label, _, text = line.partition(":")
         known = label.strip().capitalize()
@@ -160,6 +166,11 @@ def _labelled(lines: Iterable[str]) -> dict[str, list[str]]:
         else:
             found[_RULE].append(line.strip())
     return found
+
+
+def _kept(words: str) -> Kept:
+    """Return what a line says is kept of the thread's table."""
+    return _KEPT.get(words.strip().casefold(), "nothing")
 
 
 def design_without_model(question: str, max_rows: int) -> TableDesign:
@@ -182,7 +193,7 @@ def clean_columns(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
     """Return columns as the text of a plan can say them: each name once, in one line."""
     clean: dict[str, TableColumn] = {}
     for column in columns[:MOST_COLUMNS]:
-        read = _column(_line(column.model_copy(update={"name": _plain(column.name)})))
+        read = _column(column_line(column.model_copy(update={"name": _plain(column.name)})))
         if read.name:
             clean.setdefault(read.name.casefold(), read)
     return tuple(clean.values())

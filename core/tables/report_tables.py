@@ -11,9 +11,9 @@ from ..evidence.citations.markers import marker_numbers, replace_markers
 from ..evidence.citations.rendering import without_marks, words_of_line
 from ..records.report import Report
 from ..records.sources import in_one_line
-from ..records.table import TableColumn
+from ..records.table import CellState, RowCandidate, RowRecord, TableCell, TableColumn
 from ..writing.blocks import ReportBlock, TableRow, report_blocks
-from .rows import heading_of
+from .rows import heading_of, row_id
 from .values import EMPTY_CELL, TypedValue, read_amount, typed
 
 _CITATION = "\0"
@@ -94,11 +94,16 @@ class ReportSheet(NamedTuple):
 
     def name_of(self, row: Sequence[SheetCell]) -> str:
         """Return the words of the key cells of a row."""
-        words = list[str]()
+        return " · ".join(cell.text for cell in self.key_of(row))
+
+    def key_of(self, row: Sequence[SheetCell]) -> Sequence[SheetCell]:
+        """Return the key cells of a row; the first one if no column is known as a key, since its
+        heading was edited."""
+        key = list[SheetCell]()
         for column, cell in zip(self.columns, row, strict=True):
             if column.is_key:
-                words.append(cell.text)
-        return " · ".join(words)
+                key.append(cell)
+        return key or row[:1]
 
     def has_units(self, column: int) -> bool:
         """Whether numbers of a column have a unit."""
@@ -119,6 +124,74 @@ def sheets_of(report: Report) -> list[ReportSheet]:
             rows.append([cell if cell.text else cell._replace(looked_in=places) for cell in row])
         sheets.append(sheet._replace(rows=rows))
     return sheets
+
+
+def kept_rows(report: Report) -> list[RowRecord]:
+    """Return the rows of the table of a report, whose cells stay as they are written."""
+    sheets = sheets_of(report)
+    if not sheets:
+        return []
+    sheet = max(sheets, key=lambda sheet: len(sheet.rows))
+    return [_kept_row(sheet, row, report.keys) for row in sheet.rows]
+
+
+def _kept_row(
+    sheet: ReportSheet, row: Sequence[SheetCell], sources: Mapping[int, str]
+) -> RowRecord:
+    """Return a row of a table as a record; `sources` are keys by number."""
+    key = tuple(cell.text for cell in sheet.key_of(row))
+    cited = dict[str, None]()
+    cells = list[TableCell]()
+    for column, cell in zip(sheet.columns, row, strict=True):
+        cited |= {sources[number]: None for number in cell.numbers if number in sources}
+        state: CellState = "found" if cell.text else "not found"
+        written = without_marks(cell.raw).strip() or EMPTY_CELL
+        cells.append(TableCell(column=column.name, state=state, written=written))
+    candidates = list[RowCandidate]()
+    for source in list(cited) or [""]:
+        candidates.append(RowCandidate(key=key, source=source))
+    return RowRecord(id=row_id(candidates[0]), candidates=tuple(candidates), cells=tuple(cells))
+
+
+class TableChanges(NamedTuple):
+    """What differs between two tables, in words."""
+
+    new_rows: Sequence[str]
+    """Names of the rows that only the second one has."""
+    gone_rows: Sequence[str]
+    """Names of the rows that only the first one has."""
+    cells: Sequence[str]
+    """Cells of rows and columns that both have, with the words of each."""
+
+
+def table_changes(report: Report, table: str, columns: Sequence[TableColumn]) -> TableChanges:
+    """Return how a table with these columns differs from that of the report before."""
+    before = _words_by_row(report.text, report.columns)
+    after = _words_by_row(table, columns)
+    cells = list[str]()
+    for name, words in after.items():
+        known = before.get(name, {})
+        for column, text in words.items():
+            if column in known and known[column] != text:
+                changed = f"{known[column] or EMPTY_CELL} → {text or EMPTY_CELL}"
+                cells.append(f"{name}, {column}: {changed}")
+    return TableChanges(
+        new_rows=[name for name in after if name not in before],
+        gone_rows=[name for name in before if name not in after],
+        cells=cells,
+    )
+
+
+def _words_by_row(text: str, columns: Sequence[TableColumn]) -> dict[str, dict[str, str]]:
+    """Return the words of the cells of a text's tables by column, by the name of their row."""
+    rows = dict[str, dict[str, str]]()
+    for sheet in _sheets(text, columns):
+        for row in sheet.rows:
+            words = dict[str, str]()
+            for column, cell in zip(sheet.columns, row, strict=True):
+                words[column.name] = cell.text
+            rows.setdefault(sheet.name_of(row), words)
+    return rows
 
 
 def row_names(table: str, columns: Sequence[TableColumn]) -> list[str]:

@@ -117,13 +117,15 @@ def merged_rows(rows: Sequence[RowRecord]) -> RowRecord:
     return first.model_copy(update={"candidates": tuple(candidates)})
 
 
-def with_cells(row: RowRecord, result: RowResult, read: Iterable[str] = ()) -> RowRecord:
+def with_cells(
+    row: RowRecord, result: RowResult, read: Iterable[str] = (), *, is_anew: bool = False
+) -> RowRecord:
     """Return a row with what a researcher has handed in for it, who has `read` these sources; cells
-    that were found before stay."""
+    that were found before stay, unless they were found anew."""
     cells = dict[str, TableCell]()
     for cell in (*row.cells, *result.cells):
         known = cells.get(cell.column)
-        if known is None:
+        if known is None or (is_anew and cell.state != "not found"):
             cells[cell.column] = cell
         elif known.state == "not found":
             looked = "; ".join(filter(None, (known.looked, cell.looked)))
@@ -133,11 +135,12 @@ def with_cells(row: RowRecord, result: RowResult, read: Iterable[str] = ()) -> R
 
 
 def open_columns(row: RowRecord, columns: Iterable[TableColumn]) -> list[str]:
-    """Return the names of the columns of which nothing was found for a row."""
+    """Return the names of the columns of which nothing was found for a row, those aside that it
+    was kept with."""
     missing = list[str]()
     for column in columns:
         cell = row.cell(column.name)
-        if cell is None or cell.state == "not found":
+        if cell is None or (cell.state == "not found" and not cell.written):
             missing.append(column.name)
     return missing
 
@@ -180,6 +183,8 @@ class TableWriter(NamedTuple):
 
     def _stated(self, cell: TableCell | None) -> str:
         """Return what sources say in a cell; empty if they say nothing."""
+        if cell and cell.written:
+            return cell.written
         citations = dict[str, dict[str, None]]()
         if cell:
             for value in cell.values:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...core.events.call import SilentEvents
 from ...core.records import tool_names
 from ...core.records.sources import unopened
+from ...core.records.table import TableTask
 from ...state import BranchUpdate, ResearcherState
 from ...tools.offer import ToolOffer
 from ...tools.results import results_in
@@ -43,6 +44,7 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
                 excerpts,
                 topic=task.text,
                 excluded=task.scope.excluded,
+                reads_anew=isinstance(task, TableTask) and task.reads_anew,
             )
             outcome = await use_tool(
                 request.tool, request.arguments, turn.context, tool_context, time

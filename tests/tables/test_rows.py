@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from deep_research.core.records.report import Report
 from deep_research.core.records.table import (
     CellValue,
     RowCandidate,
@@ -12,12 +13,14 @@ from deep_research.core.records.table import (
     TableCell,
     TableColumn,
 )
+from deep_research.core.tables.report_tables import kept_rows
 from deep_research.core.tables.rows import (
     TableWriter,
     merged_rows,
     open_columns,
     pairs_alike,
     rejection_of,
+    row_id,
     with_candidates,
     with_cells,
 )
@@ -119,3 +122,25 @@ def test_each_value_is_cited_and_what_may_not_be_cited_is_blank() -> None:
         "| Fourth [1] | n/a [2] |",
     ]
     assert not writer.is_citable(record("Bad", "bad"))
+
+
+def kept(text: str) -> list[RowRecord]:
+    columns = (TableColumn(name="Light", is_key=True), TableColumn(name="Height", kind="number"))
+    report = Report(text=text, sources=("a", "b"), numbers=(1, 2), columns=columns)
+    return kept_rows(report)
+
+
+def test_rows_are_kept_with_their_words_and_with_the_sources_that_they_cite() -> None:
+    [skerry, anvil] = kept(
+        "Two.\n\n| Light | Height |\n| --- | --- |\n| Skerry [1] | 38 m [2] |\n| Anvil [1] | – |"
+    )
+    assert [candidate.source for candidate in skerry.candidates] == ["a", "b"]
+    assert skerry.id == row_id(RowCandidate(key=("skerry",), source="c"))
+    assert [cell.written for cell in skerry.cells] == ["Skerry [1]", "38 m [2]"]
+    # A cell that was looked for in vain is not looked for with each new column.
+    assert open_columns(anvil, [TableColumn(name="Height"), TableColumn(name="Lit")]) == ["Lit"]
+
+
+def test_a_row_is_kept_if_the_heading_of_its_key_was_edited() -> None:
+    [skerry] = kept("| Lighthouse | Height |\n| --- | --- |\n| Skerry [1] | 38 m [2] |")
+    assert skerry.name == "Skerry"

@@ -402,3 +402,19 @@ def test_addresses_are_found_in_what_a_user_writes() -> None:
         "http://two.example/d",
         "https://three.example/e_(f)",
     ]
+
+
+async def test_a_refresh_reads_a_page_of_an_earlier_question_once_more(
+    web: Web, tmp_path: Path
+) -> None:
+    thread = Reading(web, tmp_path)
+    address = article(web, "/light")
+    await thread.name(address)
+    [before] = (await thread.open(address)).hits
+    article(web, "/light", WORDS.replace("1844", "1845") * 3)
+    [known] = (await thread.open(address, question="another")).hits
+    assert known.text == before.text
+    for _ in range(2):
+        [anew] = (await thread.open(address, question="refresh", reads_anew=True)).hits
+        assert "1845" in anew.text and anew.source.key == before.source.key
+    assert [request.target for request in web.requests].count("/light") == 2
