@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -26,14 +26,21 @@ from ..core.records.table import (
     TableColumn,
     TableTask,
 )
+from ..core.settings.limits import Limits
+from ..core.tables.design import PagePart
 from ..core.tables.values import normal_value, quoted_value
 from ..core.writing.forms import Form, form_faults
 from ..state import ResearcherState
+from ..tools.results import Result
 from ..tools.tool import tool_schema
 from ._disputes import StatedDisputes
 
 _LONGEST_WORDS = 600
 """Maximum characters kept of a passage."""
+_LEAST_PART = 1_000
+"""Minimum characters of a page that a scout is shown."""
+_OVERLAP = 300
+"""Characters that two parts of a page have in common."""
 _NOTHING_FOUND = "Nothing was found."
 
 
@@ -111,6 +118,38 @@ class HandInCells(Form):
 
 HAND_IN_ROWS_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, HandInRows)
 HAND_IN_CELLS_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, HandInCells)
+
+
+def part_characters(limits: Limits) -> int:
+    """Return how many characters of a page a scout is shown at once: of more, its form with the
+    rows could be cut off."""
+    return max(_LEAST_PART, min(limits.pages_characters, limits.finding_tokens))
+
+
+def with_unread_parts(
+    found: ScoutResult, results: Iterable[Result], numbered: Sequence[str], length: int
+) -> ScoutResult:
+    """Return what a scout hands in, with the parts of the pages naming its rows that it was not
+    shown as further places to look; `length` is that of a part."""
+    naming = {candidate.source for candidate in found.rows}
+    keys = dict(enumerate(numbered, 1))
+    rest: dict[str, tuple[int, int]] = {}
+    for result in results:
+        if keys.get(result["document"]) not in naming:
+            continue
+        # The scout may have read on by itself.
+        end = result.get("read_on", 0)
+        before = rest.get(result["address"], (0, 0))[0]
+        if end > before:
+            rest[result["address"]] = (end, result.get("characters", 0))
+        elif not end and before and result["text"].startswith(f"[… {before}]"):
+            del rest[result["address"]]
+    further = list(found.further)
+    for address, (end, characters) in rest.items():
+        # A row may be cut in two.
+        for start in range(end - _OVERLAP, characters, length - _OVERLAP):
+            further.append(PagePart(address, start).way)
+    return found.model_copy(update={"further": tuple(further)})
 
 
 def end_of_table_task(task: TableTask) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ..core.records.table import (
     TableWork,
     TaskRow,
 )
-from ..core.tables.design import TableDesign
+from ..core.tables.design import PagePart, TableDesign
 from ..prompts import fence, render_prompt
 from ..state import StateUpdate
 from ._budget import Budget
@@ -113,14 +113,16 @@ def send_scouts(
             way=way,
             known=fence(known) if known else "",
         )
-        tasks.append(
-            {
-                "text": text,
-                "title": way[:_TITLE],
-                "columns": design.columns,
-                "reads_anew": design.keeps == "rows",
-            }
-        )
+        fields: dict[str, Any] = {
+            "text": text,
+            "title": way[:_TITLE],
+            "columns": design.columns,
+            "reads_anew": design.keeps == "rows",
+        }
+        part = PagePart.read(way)
+        if part:
+            fields |= {"open_first": (part.address,), "open_from": part.start}
+        tasks.append(fields)
     work = work.model_copy(
         update={"round": work.round + 1, "tried": (*work.tried, *ways), "sent": tuple(ways)}
     )

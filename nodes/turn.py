@@ -41,7 +41,7 @@ from ..core.records import tool_names
 from ..core.records.plan import Learning, PlanStep, StepTask
 from ..core.records.research import Action, Progress, Run, Spent, Task
 from ..core.records.sources import Dispute, Source
-from ..core.records.table import HandedIn, TableTask
+from ..core.records.table import HandedIn, ScoutResult, TableTask
 from ..core.settings.context import Context, Role, Watch
 from ..core.store.pages import Inbox, Pages, Sent
 from ..core.writing.basis import ReportBasis
@@ -55,7 +55,7 @@ from ..tools.offer import (
     ToolOffer,
     note_user,
 )
-from ..tools.results import shortener, shrunk
+from ..tools.results import Result, shortener, shrunk
 from ..tools.tool import Meter, Outcome, ToolContext
 from ..tools.use import TimeLimit, action_of, shown_use, use_tool
 from ._budget import Budget
@@ -63,7 +63,13 @@ from ._control import CALCULATED_FINDING_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_
 from ._disputes import declared_disputes
 from ._facts import facts_of_researcher, facts_of_run
 from ._knowledge import as_learned, as_sources
-from ._table_forms import end_of_table_task, quoted_cells, with_table_form
+from ._table_forms import (
+    end_of_table_task,
+    part_characters,
+    quoted_cells,
+    with_table_form,
+    with_unread_parts,
+)
 
 Value = TypeVar("Value")
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
@@ -569,6 +575,18 @@ class ResearcherTurn(BranchTurn[Events]):
         if not isinstance(self._task, TableTask):
             return calls, None
         return with_table_form(calls, self._task, self._state)
+
+    @property
+    def part_characters(self) -> int:
+        """How many characters of a page are shown in order; 0 if passages on the topic are."""
+        if isinstance(self._task, TableTask) and self._task.is_scout:
+            return part_characters(self.context.limits)
+        return 0
+
+    def with_unread_parts(self, found: ScoutResult, results: Iterable[Result]) -> ScoutResult:
+        """Return what a scout hands in, with the parts of pages that these results do not show."""
+        numbered = self._state.numbered
+        return with_unread_parts(found, results, numbered, self.part_characters)
 
     def quoted_cells(self, quotes: Mapping[str, tuple[str, int]]) -> HandedIn:
         """Return what quotations hand in for a row; `quotes` have their source numbers, by

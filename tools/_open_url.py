@@ -225,7 +225,8 @@ class OpenUrl:
         shown: list[Hit] = []
         problems: list[str] = []
         for hit in hits:
-            if left < _LEAST_CHARACTERS:
+            is_too_long = self._tool_context.part_characters and len(hit.excerpt) > left
+            if left < _LEAST_CHARACTERS or (shown and is_too_long):
                 problems.append(
                     f"{hit.source.address!r} was not shown, because the pages before it are too "
                     "long; open it alone."
@@ -279,8 +280,12 @@ class OpenUrl:
                 f"{hit.source.address!r} has {len(hit.text)} characters, so there is nothing from "
                 f"{start} on."
             )
-        if start:
-            return hit._replace(excerpt=read_on(hit.text, start, PAGE_CHARACTERS))
+        part = self._tool_context.part_characters
+        if start or part:
+            end = start + (part or PAGE_CHARACTERS)
+            shown = read_on(hit.text, start, end - start)
+            is_cut = bool(part) and end < len(hit.text)
+            return hit._replace(excerpt=shown, read_on=end if is_cut else 0)
         excerpts = self._tool_context.excerpts
         excerpt = excerpts.get(asked, "") or excerpts.get(hit.source.address, "")
         shown = passages(hit.text, self._tool_context.topic, excerpt, PAGE_CHARACTERS)

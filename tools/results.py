@@ -80,6 +80,8 @@ class Result(TypedDict):
     """The engine's score for the match, from 0 to 1."""
     characters: NotRequired[int]
     """Length of the text if only passages are shown; `open_url` can read on from an offset."""
+    read_on: NotRequired[int]
+    """Offset from which a text goes on that is shown in order."""
     is_whole: NotRequired[bool]
     """Whether the text is complete, so that opening the source would add nothing."""
     text: str
@@ -166,6 +168,7 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         "has_concern": source.has_concern,
         "score": max(hit.score for hit in hits),
         "characters": 0 if is_whole else len(text),
+        "read_on": 0 if is_whole else hits[0].read_on,
         "is_whole": is_whole,
         "text": JOINT.join(excerpts),
         "links": links,

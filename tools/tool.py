@@ -102,6 +102,9 @@ class ToolContext(NamedTuple):
     """Topic of the research; it selects the passages of a long text that are shown."""
     excluded: Collection[str] = ()
     """Keys of the sources that the user has excluded, whose results are left out."""
+    part_characters: int = 0
+    """Characters of an opened page that are shown in order; 0: its beginning, and passages on the
+    topic."""
     reads_anew: bool = False
     """Whether pages that were read for earlier questions are read again."""
 
@@ -193,6 +196,9 @@ class Hit(NamedTuple):
     """The engine's score for the match, from 0 to 1; 0 if unknown."""
     is_kept: bool = False
     """Whether the text is already in the thread's store."""
+    read_on: int = 0
+    """Offset from which the text goes on behind an excerpt that is a part of it in order; 0 if it
+    ends there, or if the excerpt has passages on a topic."""
 
 
 class Outcome(NamedTuple):

@@ -209,6 +209,8 @@ class TableTask(Task):
     """The rows to fill; empty for a scout."""
     open_first: tuple[str, ...] = ()
     """Addresses of pages and documents that are opened before its model is first asked."""
+    open_from: int = 0
+    """Offset from which their texts are shown."""
     slots: int = 1
     """Number of tasks dispatched with it that may run at the same time."""
     reads_anew: bool = False

@@ -24,6 +24,7 @@ _ROW, _RULE, _PLACE, _MOST, _KEEP = "One row", "Counts if", "Look in", "At most"
 _HEADING = "Rows"
 _DOCUMENT, _STATEMENT, _ONE_DOCUMENT = "Document", "Statement", "one document"
 """Names of columns and of a row where no model names them."""
+_PART = re.compile(r"from character (\d+) of (\S.*)")
 _SEPARATOR = re.compile(r"[,;\n、，；]|\s(?:and|und|et|y|e|en)\s")
 """What separates the columns that a question names."""
 
@@ -107,6 +108,25 @@ class TableDesign(NamedTuple):
     def has_row_per_document(self) -> bool:
         """Whether each document of the user is a row, so that none has to be searched for."""
         return any(way.casefold().startswith(EACH_DOCUMENT) for way in self.ways)
+
+
+class PagePart(NamedTuple):
+    """A part of a page or document, as a place to look for rows."""
+
+    address: str
+    start: int
+    """Offset at which it begins."""
+
+    @property
+    def way(self) -> str:
+        """It in words, which `read` understands."""
+        return f"from character {self.start} of {self.address}"
+
+    @classmethod
+    def read(cls, way: str) -> Self | None:
+        """Return the part that a place to look names; None if that is no part of a page."""
+        found = _PART.fullmatch(way)
+        return cls(found[2], int(found[1])) if found else None
 
 
 def _column(line: str) -> TableColumn:

@@ -78,11 +78,13 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     turn.events.may_search = bool(offered)
     if task.scope.reads_all and not state.notes:
         # All documents are read before the first call of the model.
-        arguments = {"documents": [*task.scope.whole]}
-        return _own_call(tool_names.READ_DOCUMENTS, arguments, DOCUMENTS_CALL)
+        whole = {"documents": [*task.scope.whole]}
+        return _own_call(tool_names.READ_DOCUMENTS, whole, DOCUMENTS_CALL)
     if isinstance(task, TableTask) and task.open_first and not state.notes:
         # The pages that name its rows, too.
-        arguments = {"urls": [*task.open_first]}
+        arguments: dict[str, Any] = {"urls": [*task.open_first]}
+        if task.open_from:
+            arguments["start"] = task.open_from
         return _own_call(tool_names.OPEN_URL, arguments, _OPENED_FIRST)
     is_quoting = isinstance(task, TableTask) and RoleModels(context).is_extractive("researcher")
     if is_quoting or (not offered and not RoleModels(context).is_capable("researcher")):

@@ -44,6 +44,7 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
                 excerpts,
                 topic=task.text,
                 excluded=task.scope.excluded,
+                part_characters=turn.part_characters,
                 reads_anew=isinstance(task, TableTask) and task.reads_anew,
             )
             outcome = await use_tool(

@@ -28,7 +28,7 @@ from ...core.models.request import Request
 from ...core.models.resolve import RoleModels
 from ...core.records import tool_names
 from ...core.records.research import Ending, Finding
-from ...core.records.table import HandedIn, RowResults, TableTask
+from ...core.records.table import HandedIn, RowResults, ScoutResult, TableTask
 from ...core.store.pages import Pages
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render_prompt
@@ -186,7 +186,12 @@ async def _table_finding(
         text = table.text
         content = await turn.pages.keep(table.content)
         fault = state.reason
-    if not task.is_scout:
+    if task.is_scout:
+        found = ScoutResult.model_validate_json(await turn.pages.text(content) or "{}")
+        shown = results_in(await turn.notes())
+        found = turn.with_unread_parts(found, shown)
+        content = await turn.pages.keep(found.model_dump_json())
+    else:
         results = RowResults.model_validate_json(await turn.pages.text(content) or "{}")
         names = {row.id: row.name for row in task.rows}
         turn.emit(*TablePackets(turn.tab).filled(names, results.rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from inspect import isawaitable
@@ -32,8 +33,10 @@ from kit.tables import (
     row,
     rows,
     scripts,
+    shown,
     table_lab,
 )
+from langchain_core.messages import ToolMessage
 
 from deep_research.app.embed import thread_config
 from deep_research.core.records import tool_names
@@ -43,6 +46,7 @@ from deep_research.core.store.pages import Inbox, Pages
 from deep_research.core.tables.design import TableDesign
 from deep_research.core.tables.report_tables import sheets_of
 from deep_research.state import ResearchState
+from deep_research.tools.results import results_in
 
 HEADER = "| Light | Height (m) | Lit | Keeper |\n| --- | --- | --- | --- |"
 SKERRY_ROW = "| Skerry Light [1] | 38 metres [2] | 1844 [2] | Ada Moran [2] |"
@@ -165,6 +169,44 @@ async def test_scouts_go_on_where_others_saw_more_until_two_rounds_bring_nothing
     assert text_of(state) == REPORT
     known = [request.text for request in run.calls("researcher") if "old charts" in request.text]
     assert "Skerry Light\nAnvil Light" in known[0]
+
+
+REGISTER = 700
+"""Rows of a register that is longer than what a scout is shown at once."""
+
+
+async def test_a_register_is_read_to_its_end(tmp_path: Path) -> None:
+    lines = [f"- Light {n:03}, lit in {1200 + n}, with a keeper" for n in range(REGISTER)]
+    opened = list[Any]()
+
+    def scouted(messages: Any, settings: Any) -> Any:
+        texts = shown(messages)
+        is_open = any(len(text) > 5_000 for text in texts.values())
+        if not texts:
+            return search("register of lights")
+        if not is_open and "read_on" not in messages[-1].text:
+            [address] = {
+                result["address"]
+                for message in messages
+                if isinstance(message, ToolMessage)
+                for result in results_in([message])
+            }
+            return calls(call(tool_names.OPEN_URL, urls=[address]))
+        opened.append(texts)
+        names = sorted(set(re.findall(r"Light \d{3}(?=, lit)", " ".join(texts.values()))))
+        return rows(*map(row, names))(messages, settings)
+
+    run = table_lab(
+        tmp_path,
+        researcher={SCOUT: scouted, "Fill a row": researching("lights", cells())},
+        limits={"max_rows": REGISTER, "max_cells": 4, "max_results": 2, "whole_characters": 0},
+    )
+    run.folder = written(tmp_path / "register", {"register_md": "# Lights\n\n" + "\n".join(lines)})
+    state = await run.ask(QUESTION)
+    assert len(state.rows) == REGISTER
+    assert state.table and state.table.round == 2
+    assert "from character 9700 of " in state.table.tried[1]
+    assert len(opened) == 3
 
 
 async def test_rows_beyond_the_limit_are_named_and_the_report_says_so(tmp_path: Path) -> None:
