@@ -69,15 +69,19 @@ async def write_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         summary = _shortened(clean_prose(events.raw.strip(), by_number(state.sources.values())))
         events.on_text(f"\n\n{table}" if events.written else table)
         events.finish()
+        blanks = await asyncio.to_thread(_blanks, turn, rows, table, design.columns)
+        limit = _limit(state.rows.values(), work)
+        if blanks and not limit:
+            # It may have kept researchers from looking for these cells.
+            limit = turn.limit
         update = turn.update(
-            stop_reason=run.stop_reason or _limit(state.rows.values(), work),
+            stop_reason=run.stop_reason or limit,
             not_read=(*run.not_read, *Conversation(state.messages).not_read),
             notices=(*run.notices, *notices),
         )
         turn.apply(run=update["run"])
         text = "\n\n".join(filter(None, (summary, table)))
         draft = await asyncio.to_thread(new_draft, turn.state, events, text)
-        blanks = _blanks(turn, rows, table, design.columns)
         draft = draft.model_copy(update={"columns": design.columns, "blanks": blanks})
         turn.apply(draft=draft)
         delivery = turn.delivery
