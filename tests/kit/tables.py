@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +216,22 @@ def table_lab(tmp_path: Path, **settings: Any) -> Lab:
     run = lab(tmp_path, graph=graph, **{**USUAL, **settings})
     run.folder = written(tmp_path.parent / "lights", LIGHTS)
     return run
+
+
+ASKING = "asking"
+"""Name of the asyncio task that is cancelled when a run is killed."""
+
+
+def killing(replies: Any, numbers: Iterator[int], at: int) -> Any:
+    """The script of a role, during whose call with this number the run is killed."""
+    if isinstance(replies, dict):
+        return {key: killing(reply, numbers, at) for key, reply in replies.items()}
+
+    async def reply(*asked: Any) -> Any:
+        if next(numbers) == at:
+            next(task for task in asyncio.all_tasks() if task.get_name() == ASKING).cancel()
+            await asyncio.Event().wait()
+        said = replies(*asked) if callable(replies) else replies
+        return await said if isawaitable(said) else said
+
+    return reply

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
 from contextlib import suppress
-from inspect import isawaitable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from kit.runs import Lab, ask, decided, edited, search, written
 from kit.tables import (
     AGAIN,
     ANVIL,
+    ASKING,
     BEACON,
     LIGHTS,
     LISTED,
@@ -29,6 +28,7 @@ from kit.tables import (
     cells,
     design,
     document_with,
+    killing,
     researching,
     row,
     rows,
@@ -52,8 +52,6 @@ HEADER = "| Light | Height (m) | Lit | Keeper |\n| --- | --- | --- | --- |"
 SKERRY_ROW = "| Skerry Light [1] | 38 metres [2] | 1844 [2] | Ada Moran [2] |"
 ANVIL_ROW = "| Anvil Light [1] | 21.5 metres [3] | 1861 [3] | – |"
 REPORT = f"{SUMMARY}\n\n{HEADER}\n{SKERRY_ROW}\n{ANVIL_ROW}"
-ASKING = "asking"
-"""Name of the asyncio task that is cancelled when a run is killed."""
 
 
 def pages_of(run: Lab) -> Pages:
@@ -307,6 +305,33 @@ async def test_after_a_limit_the_rows_that_were_found_are_delivered(tmp_path: Pa
     assert state.run.status == "completed_with_gaps"
 
 
+@pytest.mark.parametrize("calls_left", [2, 3, 4])
+async def test_a_budget_that_ends_while_rows_are_filled_delivers_all_rows_and_is_named(
+    tmp_path: Path, calls_left: int
+) -> None:
+    run = table_lab(tmp_path, limits={"max_tool_calls": calls_left, "max_parallel_researchers": 1})
+    state = await run.ask(QUESTION)
+    lines = text_of(state).splitlines()[4:]
+    assert [line.partition(" [")[0] for line in lines] == ["| Skerry Light", "| Anvil Light"]
+    assert "max_tool_calls" in state.run.stop_reason
+    assert state.run.status == "completed_with_gaps"
+
+
+async def test_a_user_who_wants_the_table_while_it_is_filled_gets_the_cells_so_far(
+    tmp_path: Path,
+) -> None:
+    run = table_lab(tmp_path, limits={"max_parallel_researchers": 1})
+
+    async def finishes(messages: Any, settings: Any) -> Any:
+        await Inbox(pages_of(run), (await run.state()).run.id).finish()
+        return ANVIL(messages, settings)
+
+    run.models["researcher"].replies = scripts("researcher", **{"Row 1: Anvil Light": finishes})
+    state = await run.ask(QUESTION)
+    assert SKERRY_ROW in text_of(state) and "| Anvil Light [1] |" in text_of(state)
+    assert not any(AGAIN in request.text for request in run.calls("researcher"))
+
+
 async def test_without_any_row_the_report_says_so(tmp_path: Path) -> None:
     researcher = {SCOUT: researching("lighthouses", rows(rejected=[BEACON]))}
     state = await table_lab(tmp_path, researcher=researcher).ask(QUESTION)
@@ -332,21 +357,6 @@ async def test_a_user_who_wants_the_table_now_gets_the_rows_so_far(tmp_path: Pat
 
 CALLS = 13
 """Model calls of a run without trouble, those of the verifier aside."""
-
-
-def killing(replies: Any, numbers: Iterator[int], at: int) -> Any:
-    """The script of a role, during whose call with this number the run is killed."""
-    if isinstance(replies, dict):
-        return {key: killing(reply, numbers, at) for key, reply in replies.items()}
-
-    async def reply(*asked: Any) -> Any:
-        if next(numbers) == at:
-            next(task for task in asyncio.all_tasks() if task.get_name() == ASKING).cancel()
-            await asyncio.Event().wait()
-        said = replies(*asked) if callable(replies) else replies
-        return await said if isawaitable(said) else said
-
-    return reply
 
 
 async def killed_run(tmp_path: Path, at: int) -> Lab:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
 from kit.models import call, calls
 from kit.runs import CLEAR, Lab, written
 from kit.tables import (
+    ASKING,
     COLUMNS,
     LIGHTS,
     QUESTION,
@@ -17,6 +22,7 @@ from kit.tables import (
     cell,
     cells,
     design,
+    killing,
     researching,
     row,
     rows,
@@ -24,6 +30,7 @@ from kit.tables import (
     table_lab,
 )
 
+from deep_research.core.settings.context import Role
 from deep_research.state import ResearchState
 
 PAINT = "# Paint\n\nThe Skerry Light is painted white. The Anvil Light is painted red.\n"
@@ -43,7 +50,7 @@ async def asked_on(
     question: str,
     change: Mapping[str, Any],
     researcher: Mapping[str, Any],
-    new: Mapping[str, str],
+    new: dict[str, str],
 ) -> tuple[Lab, ResearchState]:
     """A follow-up on the finished table, to be designed with this `change`, for which documents are
     `new`; returns the run, whose calls are those of the follow-up, and its state."""
@@ -116,19 +123,24 @@ async def test_new_rows_are_added_to_those_that_are_known(tmp_path: Path) -> Non
     assert "Skerry Light\nAnvil Light" in scout
 
 
-async def test_a_refresh_reads_the_sources_anew_and_says_what_has_changed(tmp_path: Path) -> None:
-    taller = LIGHTS["skerry_md"].replace("38 metres", "41 metres").replace("Ada Moran", "Nobody")
-    skerry = cells(
+TALLER = LIGHTS["skerry_md"].replace("38 metres", "41 metres").replace("Ada Moran", "Nobody")
+TALLER_SKERRY = researching(
+    "Skerry Light height",
+    cells(
         cell("Light", "Skerry Light"),
         cell("Height", "41 metres", "It stands 41 metres tall."),
         cell("Lit", "1844", "The Skerry Light was lit for the first time in 1844."),
-    )
+    ),
+)
+
+
+async def test_a_refresh_reads_the_sources_anew_and_says_what_has_changed(tmp_path: Path) -> None:
     _, state = await asked_on(
         tmp_path,
         "Bring the table up to date.",
         {"keeps": "rows"},
-        {"Row 1: Skerry Light": researching("Skerry Light height", skerry)},
-        {"skerry_md": taller},
+        {"Row 1: Skerry Light": TALLER_SKERRY},
+        {"skerry_md": TALLER},
     )
     notes = "\n".join(state.run.notices)
     assert "Cells that have changed: Skerry Light, Height: 38 metres → 41 metres." in notes
@@ -165,3 +177,45 @@ async def test_an_edit_of_the_table_is_not_undone_by_a_later_column(tmp_path: Pa
     run.models["researcher"].replies = scripts("researcher", **{"Row 1: Skerry Light": painted})
     state = await run.ask("Add the colours.")
     assert table_of(state)[2:] == [f"{SKERRY_ROW} white [4] |"]
+
+
+CALLS = 12
+"""Model calls of a refresh, those of the verifier aside."""
+
+
+@pytest.mark.parametrize(
+    "at",
+    [1, 7, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 4, 5, 6, 8, 9, 10, 11, 12))],
+)
+async def test_a_refresh_that_is_killed_at_any_call_says_the_same_and_pays_nothing_twice(
+    tmp_path: Path, at: int
+) -> None:
+    run = table_lab(
+        tmp_path,
+        clarifier=[CLEAR, CLEAR],
+        planner={"design_table": design(), "change_table": changed_design(keeps="rows")},
+    )
+    run.folder = written(tmp_path / "lights", LIGHTS)
+    await run.ask(QUESTION)
+    # Nobody hears of the costs of a call that ends while the run is killed.
+    run.books = None
+    written(run.folder, {"skerry_md": TALLER})
+    numbers = count(1)
+    replies: dict[Role, Any] = {
+        "planner": {"change_table": changed_design(keeps="rows")},
+        "orchestrator": scripts("orchestrator"),
+        "researcher": scripts("researcher", **{"Row 1: Skerry Light": TALLER_SKERRY}),
+        "writer": SUMMARY,
+    }
+    for role, script in replies.items():
+        run.models[role].replies = killing(script, numbers, at)
+        run.models[role].calls.clear()
+    with suppress(asyncio.CancelledError):
+        await asyncio.create_task(run.ask("Bring the table up to date."), name=ASKING)
+    state = await run.ask(None)
+    assert table_of(state)[2:] == [SKERRY_ROW.replace("38", "41"), ANVIL_ROW]
+    changed = "Cells that have changed: Skerry Light, Height: 38 metres → 41 metres."
+    assert state.run.notices.count(changed) == 1
+    asked = sum(len(run.models[role].calls) for role in replies)
+    # Of two researchers side by side, both calls may be under way.
+    assert CALLS <= asked <= CALLS + 2
