@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import date
 from functools import cache
 from typing import NamedTuple
@@ -27,6 +27,7 @@ _GROUPED = re.compile(
     r"(?P<figure>-?\d{1,3}(?: \d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)(?: (?P<unit>[^\d;][^;]*))?"
 )
 """A number as `normal_value` writes it."""
+_WORD = re.compile(r"\w+")
 _DIGIT = re.compile(r"\d")
 _GROUP = " "
 """Separator of thousands, which is understood in every language."""
@@ -69,21 +70,36 @@ def normal_value(text: str, unit: str, column: TableColumn, language: str = "") 
 
 
 def quoted_value(quote: str, column: TableColumn) -> str:
-    """Return the value of a column in a quotation; empty if it has none.
+    """Return the value of a column in a quotation; empty if it has none, or no word of the column.
 
-    It is the only number or date if the column has such; else what follows a label that names the
-    column, or all of a quotation that has words of the column.
+    It is the only number or date if the column has such, or the first one if all follow a word of
+    the column; else what follows a label that names the column, or all of the quotation.
     """
-    if column.kind in ("number", "money"):
-        return _only(number.words for number in numbers_in(quote) if _is_figure(number))
-    if column.kind == "date":
-        return _only(quote[written.start : written.end] for written in dates_in(quote))
-    label, colon, value = quote.partition(":")
-    if colon and value.strip() and not {*stems(label)}.isdisjoint(stems(column.name)):
-        return value.strip(" *")
-    if {*stems(quote)}.isdisjoint(stems(f"{column.name} {column.meaning}")):
+    named = {*stems(f"{column.name} {column.meaning}")}
+    ends = [word.end() for word in _WORD.finditer(quote) if not named.isdisjoint(stems(word[0]))]
+    if not ends:
         return ""
+    if column.kind in ("number", "money"):
+        figures = [number for number in numbers_in(quote) if _is_figure(number)]
+        return _certain([(number.start, number.words) for number in figures], ends[0])
+    if column.kind == "date":
+        dates = list(dates_in(quote))
+        return _certain([(day.start, quote[day.start : day.end]) for day in dates], ends[0])
+    label, value = _labelled(quote)
+    if value and not {*stems(label)}.isdisjoint(stems(column.name)):
+        return value
     return quote
+
+
+def _labelled(quote: str) -> tuple[str, str]:
+    """Return the label and the value of a line or of a table row with two cells; an empty value if
+    it has none."""
+    cells = list(filter(str.strip, quote.split("|")))
+    if quote.lstrip().startswith("|") and len(cells) == 2:
+        label, value = cells
+    else:
+        label, _, value = quote.partition(":")
+    return label, value.strip(" *")
 
 
 def _is_figure(number: Number) -> bool:
@@ -91,12 +107,13 @@ def _is_figure(number: Number) -> bool:
     return bool(number.digits) and not number.is_name
 
 
-def _only(texts: Iterable[str]) -> str:
-    """Return the only one of texts; empty if there is none, or several."""
-    found = list(texts)
-    if len(found) != 1:
-        return ""
-    return found[0]
+def _certain(values: Sequence[tuple[int, str]], end: int) -> str:
+    """Return the only one of values, which have their offsets, or the first one if all stand behind
+    the word of a column that ends there; empty if neither can be said."""
+    is_behind = bool(values) and values[0][0] >= end
+    if len(values) == 1 or is_behind:
+        return values[0][1]
+    return ""
 
 
 def typed(text: str, column: TableColumn) -> TypedValue:
@@ -147,10 +164,10 @@ def grouped_number(figure: float) -> str:
 def _date_in(text: str) -> str:
     """Return the only date of a text as ISO 8601; empty if there is none, or if the text says more
     of it."""
-    day = _only(written.iso for written in dates_in(text))
-    if len(_DIGIT.findall(text)) > len(_DIGIT.findall(day)):
+    days = [written.iso for written in dates_in(text)]
+    if len(days) != 1 or len(_DIGIT.findall(text)) > len(_DIGIT.findall(days[0])):
         return ""
-    return day
+    return days[0]
 
 
 @cache

@@ -444,6 +444,28 @@ CONTRACTS = {
 }
 
 
+MORE = {
+    "quay_md": "# Quay lease\n\nThe tenant pays a monthly rent of 2,350 euros, due on the first day. "
+    "The deposit is 7,050 euros.\n\nThe lease begins on 15 June 2023 and ends on 14 June 2028.\n",
+    "store_md": "# Storage\n\n| Item | Value |\n|---|---|\n| Tenant | Nord Timber GmbH |\n"
+    "| Monthly rent | 640 euros |\n| Begin | 2022-11-01 |\n",
+    "minutes_md": "# Minutes\n\nThe board met on 3 May 2024 and spent 90 euros.\n",
+}
+
+
+def test_without_a_model_cells_that_a_document_does_not_name_are_blank(tmp_path: Path) -> None:
+    question = "A table: monthly rent (money), begins (date), deposit (money)"
+    assert ask(tmp_path, question, "table", **CONTRACTS, **MORE).splitlines()[2:] == [
+        "| berth.md [1] | 1200 euros [1] | 2024-03-01 [1] | – |",
+        "| crane.md [2] | 950 euros [2] | – | – |",
+        "| minutes.md | – | – | – |",
+        "| quay.md [3] | 2350 euros [3] | 2023-06-15 [3] | 7050 euros [3] |",
+        "| store.md [4] | 640 euros [4] | 2022-11-01 [4] | – |",
+    ]
+    tenants = ask(tmp_path / "tenants", "A table: tenant", "table", store_md=MORE["store_md"])
+    assert tenants.splitlines()[2:] == ["| store.md [1] | Nord Timber GmbH [1] |"]
+
+
 def test_without_a_model_each_document_is_a_row_and_cells_are_quotations(tmp_path: Path) -> None:
     question = "Make a table of my contracts: tenant, monthly rent (money), begins (date)"
     assert ask(tmp_path, question, "table", **CONTRACTS).splitlines() == [
