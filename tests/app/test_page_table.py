@@ -91,6 +91,67 @@ def test_the_rows_are_shown_as_they_are_found_and_filled(reader: Reader) -> None
         assert "Second light" in page.locator("article table").inner_text()
 
 
+DRAWN = """async () => {
+  const {RowTable} = await import("/page/table.js");
+  const filled = (count) => new Map(Array.from({length: count}, (_, row) => [String(row), {
+    name: `Row ${row}`, standing: "filled",
+    cells: new Map(Array.from({length: 12}, (_, column) => [`Column ${column}`, `${row} ${column}`])),
+  }]));
+  const measured = async (count) => {
+    const holder = document.body.appendChild(document.createElement("div"));
+    const table = new RowTable(holder), rows = filled(count), pieces = [];
+    let before = 1;
+    const pause = () => {
+      pieces.push(holder.querySelectorAll("tr").length - before);
+      before += pieces.at(-1);
+      return new Promise((resolve) => setTimeout(resolve));
+    };
+    await table.show(rows, pause);
+    let changes = 0;
+    const observer = new MutationObserver((records) => { changes += records.length; });
+    observer.observe(holder, {childList: true, subtree: true, characterData: true});
+    const row = rows.get("7");
+    rows.set("7", {...row, cells: new Map([...row.cells, ["Column 3", "changed"]])});
+    await table.show(rows, pause);
+    const skips = getComputedStyle(holder.querySelector("tbody")).contentVisibility;
+    const shown = holder.querySelectorAll("td").length;
+    holder.remove();
+    return {changes, skips, shown, largest: Math.max(...pieces)};
+  };
+  return [await measured(20), await measured(1000)];
+}"""
+"""Draws tables of 20 and of 1,000 rows, and counts the changes of the page by one cell."""
+
+
+def test_a_cell_of_a_large_table_costs_no_more_than_one_of_a_small_table(reader: Reader) -> None:
+    with reader.page() as page:
+        small, large = page.evaluate(DRAWN)
+        assert large["shown"] == 12_000
+        # All that comes at once is drawn in pieces, and parts out of view are not laid out.
+        assert (large["largest"], large["skips"]) == (40, "auto")
+        assert small["changes"] == large["changes"]
+
+
+CARDS = """async () => {
+  const {add, begin} = await import("/page/story.js"), {noSigns} = await import("/page/living.js");
+  const {exchangeView} = await import("/page/thread.js");
+  const story = begin(), run = {status: "running", messages: [], waiting: {}, versions: [], sources: [], sent: [], follow_ups: [], spent: {calls: 1}, plan: "1. Light"};
+  for (let tab = 1; tab <= 500; tab += 1) {
+    const placement = {turn_index: 1, tab_index: tab, sub_turn_index: null};
+    add(story, {type: "research_agent_start", research_task: `Row ${tab}`, placement, at: tab});
+    if (tab < 498) add(story, {type: "intermediate_report_cited_docs", placement, at: tab});
+  }
+  const exchange = {index: 0, run, story, slice: [], signs: noSigns(), sent: [], isLatest: true, worked: 0, since: Date.now()};
+  return exchangeView(exchange, {formats: []}).querySelectorAll(".task").length;
+}"""
+"""Counts the cards of 500 researchers, of which three are at work."""
+
+
+def test_of_many_researchers_only_those_that_are_not_done_have_a_card(reader: Reader) -> None:
+    with reader.page() as page:
+        assert page.evaluate(CARDS) == 3
+
+
 def test_a_table_that_is_offered_is_made_by_a_run_of_its_own(reader: Reader) -> None:
     with reader.page() as page:
         show_options(page)

@@ -13,6 +13,7 @@ import { markChanges, renderReport } from "./report.js";
 import * as server from "./server.js";
 import { sideView } from "./side.js";
 import { add, begin, read } from "./story.js";
+import { RowTable } from "./table.js";
 import { dockView, exchangeView, isFinished, slicesOf, strip } from "./thread.js";
 import { fillTrust } from "./trust.js";
 import { isEdit } from "./versions.js";
@@ -58,6 +59,7 @@ export function draw() {
     drawStrip();
   });
   write();
+  for (const each of exchanges) drawRows(each).catch(on.fail);
   for (const each of exchanges) mountReport(each).catch(on.fail);
   drawSide();
   keepInView();
@@ -76,6 +78,14 @@ function write() {
   const { top, bottom } = draft.getBoundingClientRect();
   thread.writing.show(story.draft);
   if (top < BAR && bottom > BAR && bottom < byId("dock").getBoundingClientRect().top + NEAR) shift(draft.getBoundingClientRect().bottom - bottom);
+}
+
+// Keeps the element with the rows of a table, which `draw` leaves alone, up to date.
+async function drawRows(exchange) {
+  const holder = sectionOf(exchange)?.querySelector("[data-key=rows]");
+  if (!holder) return;
+  if (exchange.table?.holder !== holder) exchange.table = new RowTable(holder);
+  await exchange.table.show(exchange.story.rows, pause);
 }
 
 export function drawStrip() {

@@ -7,10 +7,11 @@ import { markdown } from "./markdown.js";
 import { finishButton, isHeard, messageList } from "./messages.js";
 import { offerView } from "./notify.js";
 import { review } from "./plan.js";
+import { tableHolder } from "./table.js";
 import { trustLine } from "./trust.js";
 import { isEdit, kindWords, reportTitle, revertWords, versionList } from "./versions.js";
 
-const LONG_QUESTION = 130, LONG_LINE = 300;
+const LONG_QUESTION = 130, LONG_LINE = 300, MOST_CARDS = 30;
 
 // The part (plan, answer, research, report, end) that a question has reached; it is open and kept in view.
 function stageOf({ run, story }) {
@@ -122,18 +123,11 @@ function roundView(exchange, [turn, branches], at, rounds) {
   const isDone = branches.every(isOver), isOpen = at === rounds.length - 1 || !isDone;
   const facts = [rounds.length > 1 && count(branches.length, "task"), waited >= 1 && `${duration(waited)} after the first`, isDone && ended - began >= 1 && `took ${duration(ended - began)}`];
   return h("details", { class: "round", "data-key": `round-${turn}-${isOpen}`, open: isOpen }, h("summary", {}, h("strong", {}, `Round ${at + 1}`), ` ${facts.filter(Boolean).join(" · ")}`),
-    h("div", { class: "tasks" }, branches.map((branch) => taskCard(exchange, branch))));
+    h("div", { class: "tasks" }, cardsOf(branches).map((branch) => taskCard(exchange, branch))));
 }
 
-// The rows of a table while they are found and filled.
-function tableSoFar({ rows }) {
-  const counting = [...rows.values()].filter(({ standing }) => ["found", "filled"].includes(standing));
-  if (!counting.length) return null;
-  const columns = [...new Set(counting.flatMap(({ cells }) => [...cells.keys()]))];
-  return h("div", { class: "wide", tabindex: "0", "data-key": "rows" }, h("table", { class: "rows" }, h("caption", {}, `The table so far: ${count(counting.length, "row")}, not checked yet`),
-    columns.length > 0 && h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Row"), columns.map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, counting.map(({ name, cells }) => h("tr", {}, h("th", { scope: "row" }, name), columns.map((column) => h("td", {}, cells.get(column) ?? "…")))))));
-}
+// Of many tasks, such as the rows of a table, those that are done are only counted.
+const cardsOf = (branches) => (branches.length > MOST_CARDS ? branches.filter(({ state }) => state !== "done").slice(-MOST_CARDS) : branches);
 
 function researchPart(exchange, stage) {
   const { story } = exchange;
@@ -145,7 +139,7 @@ function researchPart(exchange, stage) {
   return h("details", { class: "part", "data-part": "research", "data-key": `research-${isOpen}`, open: isOpen },
     h("summary", {}, isOpen ? [`Research: ${done} of ${count(story.branches.length, "task")} done`, failed > 0 && `, ${failed} failed`] : researchLine(exchange)),
     story.looking.length > 0 && h("p", { class: "quiet" }, `First searched for: ${story.looking.join(" · ")}`),
-    rounds.map((round, at) => roundView(exchange, round, at, rounds)), tableSoFar(story),
+    rounds.map((round, at) => roundView(exchange, round, at, rounds)), tableHolder(story),
     thoughts.length > 0 && h("details", { class: "names", "data-key": "thoughts" }, h("summary", {}, "Thoughts between the rounds"), thoughts.map((words) => h("p", { class: "quiet" }, words))));
 }
 
