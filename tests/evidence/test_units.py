@@ -93,3 +93,10 @@ Coal ends in 2038. [3]"""
         ("Outlook", ""),
         ("Coal ends in 2038.", ""),
     ]
+
+
+def test_a_cell_is_judged_by_its_words_without_the_escapes_of_markdown() -> None:
+    table = "| Museum | Website | Fee |\n| --- | --- | --- |\n"
+    row = "| Anlow [1] | https\\://anlow.example [1] | 12\\*5 \\$ [2] |"
+    texts = [unit.text for unit in report_units(table + row, KEYS)]
+    assert texts[-2:] == ["Anlow, Website: https://anlow.example", "Anlow, Fee: 12*5 $"]

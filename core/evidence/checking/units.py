@@ -22,7 +22,7 @@ from ..citations.markers import (
     settle_fences,
     without_markers,
 )
-from ..citations.rendering import refusal_spans
+from ..citations.rendering import refusal_spans, words_of_line
 from ..text.numbers import numbers_in
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
 from ..text.words import QUOTED, STOP_WORDS, tokens
@@ -59,7 +59,11 @@ _ROUND_BRACKET = re.compile(r"[()（）]")
 _JOINT = re.compile(r"[ \t]*[,;:–—][ \t]*(?=\S)")
 _SPACE = re.compile(r"\s*")
 _CLOSING = re.compile(r"[)\]]*(?:[.!?…。！？][\"'”’»)]*\s*$)?")
-_EMPHASIS = re.compile(r"[*`]{1,3}(?=\S)|(?<=\S)[*`]{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
+_EMPHASIS = re.compile(
+    r"(?<!\\)[*`]{1,3}(?=\S)|(?<=[^\s\\])[*`]{1,3}"
+    r"|(?<![\w\\])_{1,3}(?=\S)|(?<=[^\s\\])_{1,3}(?!\w)"
+)
+"""Matches signs of emphasis that are not escaped."""
 
 
 class ReportUnit(NamedTuple):
@@ -610,7 +614,8 @@ def _cut(line: str, line_start: int) -> list[_Cell]:
         padded = line[start : end - 1]
         raw = padded.strip()
         indent = len(padded) - len(padded.lstrip())
-        cells.append(_Cell(line_start + start + indent, raw, _words(raw), marker_numbers(raw)))
+        words = words_of_line(_words(raw))
+        cells.append(_Cell(line_start + start + indent, raw, words, marker_numbers(raw)))
     return cells
 
 
