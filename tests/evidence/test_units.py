@@ -100,3 +100,10 @@ def test_a_cell_is_judged_by_its_words_without_the_escapes_of_markdown() -> None
     row = "| Anlow [1] | https\\://anlow.example [1] | 12\\*5 \\$ [2] |"
     texts = [unit.text for unit in report_units(table + row, KEYS)]
     assert texts[-2:] == ["Anlow, Website: https://anlow.example", "Anlow, Fee: 12*5 $"]
+
+
+def test_a_cell_keeps_what_looks_like_the_mark_of_a_list() -> None:
+    table = "| Talsperre | Fertig | Pegel |\n| --- | --- | --- |\n"
+    units = report_units(f"{table}| Anlow [1] | 7. Juli 1937 [1] | - 3 % [2] |", KEYS)[-2:]
+    assert [unit.text for unit in units] == ["Anlow, Fertig: 7. Juli 1937", "Anlow, Pegel: - 3 %"]
+    assert [unit.raw_words for unit in units] == ["7. Juli 1937", "- 3 %"]

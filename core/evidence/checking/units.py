@@ -113,6 +113,8 @@ class ReportUnit(NamedTuple):
 
         For a cell, they are without row label and column header.
         """
+        if self.kind in ("cell", "label"):
+            return _words_of_cell(self.raw)
         return _words(self.raw)
 
     @property
@@ -614,7 +616,7 @@ def _cut(line: str, line_start: int) -> list[_Cell]:
         padded = line[start : end - 1]
         raw = padded.strip()
         indent = len(padded) - len(padded.lstrip())
-        words = words_of_line(_words(raw))
+        words = _words_of_cell(raw)
         cells.append(_Cell(line_start + start + indent, raw, words, marker_numbers(raw)))
     return cells
 
@@ -626,8 +628,17 @@ def _keys(numbers: Sequence[int], sources: Mapping[int, str]) -> tuple[str, ...]
 
 def _words(raw: str) -> str:
     """Return a part of a line without citation markers, emphasis and list marks."""
+    return _EMPHASIS.sub("", LINE_MARK.sub("", _without_citations(raw)))
+
+
+def _words_of_cell(raw: str) -> str:
+    """Return a cell without citation markers, emphasis and escapes; what looks like the mark of a
+    list belongs to it, as in "7. Juli 1937" and "- 3 %"."""
+    return words_of_line(_EMPHASIS.sub("", _without_citations(raw)))
+
+
+def _without_citations(raw: str) -> str:
+    """Return a part of a line without citation markers, with single spaces."""
     bare = NOTE_REFERENCE.sub("", raw)
     plain = _IN_BRACKETS.sub("[…]", replace_markers(bare, "\0")).replace("\0", "")
-    plain = " ".join(LINE_MARK.sub("", plain).split())
-    plain = re.sub(r"\s+([,.;:)])", r"\1", plain)
-    return _EMPHASIS.sub("", plain)
+    return re.sub(r"\s+([,.;:)])", r"\1", " ".join(plain.split()))
