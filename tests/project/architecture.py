@@ -50,10 +50,13 @@ FOR_EXTRAS = (
     "deep_research.core.evidence.citations.labels.",
     "deep_research.core.evidence.citations.rendering.without_marks",
     "deep_research.core.writing.blocks.",
+    "deep_research.core.tables.report_tables.",
     "deep_research.app.check_file.",
+    "deep_research.tools.engine.",
 )
 """What extras may import beside the public names: the saver as the server opens it, the labels,
-marks and blocks of reports, and the reader of reports from elsewhere."""
+marks, blocks and tables of reports, the reader of reports from elsewhere, and what an engine of
+one's own returns."""
 MAY_CONNECT = {"models", "reading", "tools", "app"}
 HOW_TO_CONNECT = "core.settings.network"
 """Reads for all of them what the environment says on proxies and authorities, and opens no

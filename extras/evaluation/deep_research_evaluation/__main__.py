@@ -212,6 +212,37 @@ def markers(paths: tuple[Path, ...], per_report: bool) -> int:
     return 0
 
 
+@cli.command()
+@click.argument("names", nargs=-1)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all facts.")
+@click.option(
+    "--planted",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Share of the cells in which the model hands in a wrong value.",
+)
+@click.option("--out", type=_OUT, help="Folder for the reports.")
+def tables(names: tuple[str, ...], seed: int, planted: float, out: Path | None) -> int:
+    """Run requests for tables with a scripted model, and compare the tables with the gold.
+
+    NAMES are of requests: grants, lights, ferries, museums, dams, vessels, festivals and gauges
+    over a web on loopback, contracts, invoices, minutes and products over folders; all of them
+    without any. Exit code 1 if a cell is wrong and not marked.
+    """
+    from deep_research_evaluation.reports import write_text
+    from deep_research_evaluation.tables.run import run_requests, runs_table
+
+    runs = asyncio.run(run_requests(names, seed, planted))
+    click.echo(runs_table(runs))
+    for run in runs:
+        for cell in run.score.wrong:
+            click.echo(f"{run.name}: {cell}")
+        if out:
+            write_text(out / f"{run.name}.md", run.text)
+    return FAILED if any(run.score.wrong for run in runs) else 0
+
+
 def main() -> None:
     """Run the command; a mistake of the user ends in one line, never in a traceback."""
     for stream in (sys.stdout, sys.stderr):
