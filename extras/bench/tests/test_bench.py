@@ -13,7 +13,7 @@ from kit.forked import run_forked
 
 from deep_research_bench.documents import write_documents
 from deep_research_bench.index import KINDS, queries, questions
-from deep_research_bench.wire.figures import Entry, ideal
+from deep_research_bench.wire.figures import Entry, ideal, table_chain
 from deep_research_bench.wire.model_server import Cache
 
 STREAMS: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -94,6 +94,13 @@ def test_the_ideal_is_the_longest_chain_of_calls_that_need_each_other() -> None:
     assert ideal(entries) == 4
     assert ideal([*entries, entry(5, 10, 3, "mk-c000003", "mk-c000009")]) == 5.5
     assert ideal([]) == 0
+
+
+def test_the_chain_of_a_table_has_three_researchers_side_by_side() -> None:
+    plan = {"kind": "design_table row", "nominal": 2.0}
+    rows = [{"kind": "generate_report cells", "nominal": 1.0} for _ in range(9)]
+    judged = [{"kind": "judge_units verdicts", "nominal": seconds} for seconds in (1.0, 4.0)]
+    assert table_chain([plan, *rows, *judged]) == 2 + 3 + 4
 
 
 def test_a_prefix_that_was_sent_before_counts_as_cached() -> None:

@@ -39,6 +39,7 @@ CASES = (
         for load in ("orchestrated,3,2,2", "orchestrated,3,4,4", "planned,3,2,2", "planned,3,4,4")
     ),
     *(f"orchestrated,{load},{_SLOW},fetches=0" for load in ("3,2,2", "3,4,4")),
+    *(f"table,{rows},1,1,fetches=1,{_SLOW}" for rows in (10, 40, 100)),
     "orchestrated,5,5,4,page_characters=200000",
 )
 """The last one reads 500 long pages."""
@@ -110,7 +111,7 @@ def main(cases: tuple[str, ...], runs: int, results: Path | None) -> None:
     """Measure whole runs on fake servers: time, CPU, memory, tokens and database.
 
     A case is STRATEGY,RESEARCHERS,ROUNDS,SEARCHES[,NAME=VALUE ...], with the names fetches,
-    first_token_ms, token_ms and page_characters.
+    first_token_ms, token_ms and page_characters. Of a table, RESEARCHERS are the rows.
     """
     wanted = [_case(text) for text in cases or CASES]
     rows = list[Row]()

@@ -86,6 +86,7 @@ class ModelServer:
             "nominal": self._first + self._each * tokens,
             "depends_on": sorted(set(MARKER.findall(prompt))),
             "makes": [f"mk-c{self._calls:06d}"],
+            "kind": given.kind,
             "is_complete": False,
         }
         try:

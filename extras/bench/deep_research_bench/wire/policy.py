@@ -21,6 +21,10 @@ MARKER = re.compile(r"mk-[cp]\d{6}")
 REPORT_TOKENS = 800
 NOTE_TOKENS = 300
 STRING_TOKENS = 60
+ROWS_A_SCOUT = 10
+"""Rows of a table that a scout finds."""
+_COLUMNS = ("a index", "b index", "c index", "d index")
+"""Columns of a table beside the key, each with a fact of the row's page."""
 
 _NUMBERED = re.compile(r"\[(\d{1,3})\]")
 _TRIAL_OF_JUDGES = "The mill at Halbeck"
@@ -44,8 +48,13 @@ _TRIAL_VERDICTS: tuple[Json, ...] = (
 _UNIT = re.compile(r'"unit": (\d+), "says": "((?:[^"\\]|\\.)*)"')
 _FACT = re.compile(r"Fact (\d) of page (\d+): the (\w+) index was (\d+) in (\d{4})")
 _CITED_FACT = re.compile(r"(Fact \d of page \d+: the \w+ index was \d+ in \d{4}) \[(\d+)\]")
+_CELL = re.compile(r"(Page (\d+) on \w+), \w+ index: (\d+)")
+_ROW = re.compile(r"Row 1: (Page (\d+) on (\w+))\. Cells")
 _RESULT = re.compile(
     r'"document": (\d+)(?:(?!"document": ).)*?"address": "([^"]+?/page/(\d+))"', re.DOTALL
+)
+_TITLED = re.compile(
+    r'"document": (\d+), "title": "(Page \d+ on \w+)", "address": "([^"]+?/page/\d+)"'
 )
 SEARCHES = ("web_search", "internal_search")
 _TEXT = """the town keeps its surplus solar energy in large batteries and in warm water because the price of storage
@@ -57,7 +66,7 @@ class Load(NamedTuple):
     """How much work the policy makes."""
 
     researchers: int
-    """Researchers per round."""
+    """Researchers per round; for a table its rows, a multiple of ten."""
     rounds: int
     searches: int
     """Searches per researcher."""
@@ -78,6 +87,13 @@ class Answer(NamedTuple):
         return len(self.text or "") + sum(
             len(name) + len(arguments) for name, arguments in self.tool_calls
         )
+
+    @property
+    def kind(self) -> str:
+        """Its first tool, with the first argument; empty without one."""
+        for name, arguments in self.tool_calls:
+            return f"{name} {next(iter(json.loads(arguments)), '')}"
+        return ""
 
 
 def text_of(message: Json) -> str:
@@ -105,14 +121,23 @@ def filler(tokens: int, offset: int = 0) -> str:
 def answer(load: Load, call: int, body: Json) -> Answer:
     """Return the answer to the request with this number."""
     turn = _Turn(load, call, body["messages"])
-    offered = [tool["function"]["name"] for tool in body.get("tools") or []]
+    tools = {tool["function"]["name"]: tool["function"] for tool in body.get("tools") or []}
+    offered = list(tools)
+    handed_in = tools.get("generate_report", {}).get("parameters", {}).get("properties", {})
+    if "rows" in handed_in:
+        return _called([turn.scouted()])
+    if "cells" in handed_in:
+        return _called([("generate_report", {"cells": [*turn.cells()]})])
     may_write = offered in ([], ["calculate"])
     if may_write or body.get("tool_choice") == "none":
         return Answer(turn.text())
     calls = [(offered[0], turn.form(offered[0]))] if len(offered) == 1 else turn.next_calls(offered)
     # A researcher's finding stands before the call that ends its research.
     has_finding = "web_search" in offered and calls[0][0] == "generate_report"
-    text = turn.text() if has_finding else None
+    return _called(calls, turn.text() if has_finding else None)
+
+
+def _called(calls: Sequence[tuple[str, Json]], text: str | None = None) -> Answer:
     return Answer(text, [(name, json.dumps(arguments)) for name, arguments in calls])
 
 
@@ -141,6 +166,8 @@ class _Turn:
     def form(self, name: str) -> Json:
         """Return the arguments of the only offered tool."""
         match name:
+            case "design_table":
+                return self._design()
             case "make_plan":
                 return {"steps": [*self._steps()]}
             case "record_round":
@@ -155,6 +182,38 @@ class _Turn:
                 return {"verdicts": [*self._verdicts()]}
         return {}
 
+    def _design(self) -> Json:
+        ways = range(self._load.researchers // ROWS_A_SCOUT)
+        columns: list[Json] = [{"name": "Page", "is_key": True}]
+        columns += [{"name": name, "kind": "number"} for name in _COLUMNS]
+        return {
+            "row": "one page",
+            "columns": columns,
+            "ways": [f"{self._marker} part {number}" for number in ways],
+        }
+
+    def scouted(self) -> tuple[str, Json]:
+        """Return the next call of a scout: it searches once, and hands in what was found."""
+        if not any(message["role"] == "tool" for message in self._messages):
+            return "web_search", {"queries": [self._query(0)]}
+        rows = list[Json]()
+        for number, title, address in _TITLED.findall(self._prompt):
+            words = {"document": int(number), "words": title, "address": address}
+            rows.append({"key": [title], **words})
+        return "generate_report", {"rows": rows[:ROWS_A_SCOUT]}
+
+    def cells(self) -> Iterable[Json]:
+        """Yield what the page of a row says, which was opened before."""
+        row = _ROW.search(self._prompt)
+        facts = [fact for fact in _facts(self._prompt) if row and f"of page {row[2]}:" in fact[1]]
+        for column, (number, words) in zip(_COLUMNS, facts, strict=False):
+            value = _FACT.search(words)
+            if value:
+                stated = {"value": value[4], "document": int(number), "words": words}
+                yield {"column": column, **stated}
+        if row and facts:
+            yield {"column": "Page", "value": row[1], "document": int(facts[0][0]), "words": row[1]}
+
     def _verdicts(self) -> Iterable[Json]:
         """Yield a verdict on each unit: facts of pages are quoted, filler needs no source."""
         asked = text_of(self._messages[-1])
@@ -164,6 +223,10 @@ class _Turn:
             return
         for number, says in _UNIT.findall(asked):
             fact = _FACT.search(says)
+            cell = _CELL.search(says)
+            if cell:
+                stated = rf"Fact \d of page {cell[2]}: the \w+ index was {cell[3]} in \d{{4}}"
+                fact = re.search(stated, asked)
             if fact:
                 yield {"unit": int(number), "verdict": "supported", "words": fact[0]}
             else:

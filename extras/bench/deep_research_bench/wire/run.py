@@ -20,7 +20,8 @@ from urllib.parse import urlsplit
 from deep_research import Context, build_graph
 from deep_research.core.store.database import open_database
 from deep_research.core.store.location import RunsLocation
-from deep_research_bench.wire.policy import Load
+from deep_research_bench.wire.figures import SLOTS
+from deep_research_bench.wire.policy import ROWS_A_SCOUT, Load
 
 MODEL = "openai:gpt-4.1"
 SECONDS = 1800
@@ -60,7 +61,7 @@ async def measure(settings: dict[str, Any]) -> dict[str, Any]:
             async for namespace, mode, data in graph.astream(
                 {"messages": [{"role": "user", "content": settings["question"]}]},
                 {"configurable": {"thread_id": "bench"}, "recursion_limit": 1000},
-                context=_context(Load(*settings["load"])),
+                context=_context(settings["strategy"], Load(*settings["load"])),
                 stream_mode=["updates", "values"],
                 subgraphs=True,
             ):
@@ -85,15 +86,21 @@ async def measure(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _context(load: Load) -> Context:
+def _context(strategy: str, load: Load) -> Context:
     """Return the default settings with limits that are wide enough for the load."""
+    parallel = max(SLOTS, load.researchers)
+    results = max(load.fetches, 5)
+    if strategy == "table":
+        parallel = SLOTS
+        results = ROWS_A_SCOUT
     allowed = [urlsplit(os.environ["TAVILY_BASE_URL"]).netloc]
     pages = max(60, 2 * load.researchers * load.rounds * load.searches * max(load.fetches, 5))
     limits = {
         "max_cycles": load.rounds + 2,
-        "max_parallel_researchers": max(3, load.researchers),
+        "max_parallel_researchers": parallel,
+        "max_rows": load.researchers,
         "max_iterations": 2 * load.searches + 3,
-        "max_results": max(load.fetches, 5),
+        "max_results": results,
         "max_pages": pages,
         "max_host_pages": pages,
         "max_plan_steps": max(6, load.researchers * load.rounds),
