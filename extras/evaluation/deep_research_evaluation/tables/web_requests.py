@@ -30,6 +30,7 @@ _DOWN = 7
 """Number of the grant whose page is down."""
 _DISPUTED = (4, 20)
 """Numbers of the grants on whose amount two sources disagree."""
+_LINES = ("Northern", "Blue", "Island", "Royal", "Coastal", "Swift")
 
 
 class _Written(NamedTuple):
@@ -192,7 +193,8 @@ def _ferries(random_: random.Random) -> TableRequest:
     rows = list[str]()
     for number in range(46):
         start, end = PLACES[number], PLACES[(number * 5 + 3) % len(PLACES)]
-        operator = f"{PLACES[number % 6]} Lines"
+        # The name of a town would make a route of the end and the operator.
+        operator = f"{_LINES[number % len(_LINES)]} Lines"
         minutes = f"{random_.randrange(15, 240)} min"
         miles = random_.randrange(20, 900) / 10
         unit = "km" if number % 3 else "nautical miles"
