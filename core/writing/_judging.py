@@ -27,6 +27,7 @@ from ..evidence.checking.proof import (
     OtherPremises,
     Proof,
     ProofPassage,
+    assumed_in,
     doubt_about_assumption,
     gives_results,
     prove,
@@ -848,7 +849,11 @@ def proved(
     """
     grounds = judgement.grounds
     known = evidence.known(judgement.keys)
-    cited = [found for found in evidence.cited_calculations(unit) if found.is_proved]
+    cited = list[Calculation]()
+    for calculation in evidence.cited_calculations(unit):
+        behind = with_basis([calculation.number], evidence.calculations)
+        if premises.names(assumed_in(behind)):
+            cited.append(calculation)
     proof = prove(unit, grounds, known, premises, cited)
     if proof.doubt and proof.doubt.kind == "figure":
         # The writer may have left out the citation of a calculation.

@@ -975,7 +975,8 @@ class Examination:
             if is_supported:
                 stated.append(unit.text)
         distinct = tuple(dict.fromkeys(calculations))
-        return OtherPremises(self._evidence.request, " ".join(stated), distinct)
+        text = " ".join(unit.text for unit in units)
+        return OtherPremises(self._evidence.request, " ".join(stated), distinct, text)
 
     def _check(self, unit: ReportUnit) -> ClaimCheck | None:
         """Return the check of a unit with its passages, or None if it needs no source."""

@@ -233,5 +233,5 @@ async def test_a_question_has_one_budget_in_each_run_of_a_graph() -> None:
     assert first is again
     assert other is not first
     assert (await budgets_of_a_run("a"))[0] is not first
-    one, another = (retry_budget_of("a", Limits(), HandClock()) for _ in range(2))
-    assert one is not another, "no graph, no run"
+    outside, again = (retry_budget_of("a", Limits(), HandClock()) for _ in range(2))
+    assert outside is not again, "no graph, no run"

@@ -51,13 +51,18 @@ CHECKED: dict[str, Rule] = {
         "requirements": ["Its height", "The tides beside it"],
     },
     "grade_report": lambda asked: (
-        {"grades": [{"number": 2, "verdict": "not answered", "missing": FURTHER, "task": FURTHER}]}
+        {
+            "grades": [
+                {"number": 1, "verdict": "answered"},
+                {"number": 2, "verdict": "not answered", "missing": FURTHER, "task": FURTHER},
+            ]
+        }
         if asked.number == 1
         else {
             "edits": [
                 {"kind": "insert_after", "block": 1, "text": "The tides are told of, too. [1]"}
             ],
-            "grades": [{"number": 1, "verdict": "answered"}],
+            "grades": [{"number": 1, "verdict": "answered"}, {"number": 2, "verdict": "answered"}],
         }
     ),
     "judge_units": lambda asked: {
@@ -83,7 +88,9 @@ IN_SECTIONS: dict[str, Rule] = {
         f"## Part {number}\n\n{says} [{number}]\n\n{QUESTIONS}"
         for number, says in enumerate(STATEMENTS, 1)
     ),
-    "grade_report": lambda _: {"grades": [{"number": 1, "verdict": "answered"}]},
+    "grade_report": lambda _: {
+        "grades": [{"number": number, "verdict": "answered"} for number in (1, 2)]
+    },
 }
 JUDGED: tuple[tuple[Point, int], ...] = (
     (("judge_units", STATEMENTS[0]), 2),

@@ -48,6 +48,7 @@ VERDICTS: Mapping[str, dict[str, Any]] = {
     "assumed": {"verdict": "reasoning"},
     "6,741,400": {"verdict": "supported", "words": CLAIM},
     "9,999,999": {"verdict": "reasoning"},
+    "749,700": {"verdict": "reasoning"},
 }
 
 
@@ -130,15 +131,22 @@ async def test_a_right_part_keeps_its_calculation_and_a_kept_one_has_to_fit() ->
     assert lost.text == text
 
 
-async def test_what_rests_on_an_assumption_is_asked_about_once_and_names_it() -> None:
-    lines = ("Kept: 2142000 pounds/year [2] * 1.7 years", "Both: [calc 1] + 3100000 pounds [1]")
+async def test_what_follows_from_an_assumption_stands_if_the_report_names_it() -> None:
+    lines = (
+        "Kept: 2142000 pounds/year [2] * 1.7 years",
+        "Both: [calc 1] + 3100000 pounds [1]",
+        "Cut: 2142000 pounds [2] * 0.35",
+    )
     kept = "At an assumed 1.7 years this brings 3,641,400 pounds"
     both = "With the damages it is 6,741,400 pounds"
     wrong = "With the costs it is 9,999,999 pounds"
-    text = f"{kept} [calc 1]. {both} [calc 2]. {wrong} [calc 2]."
+    cut = "The margin falls to 749,700 pounds"
+    text = f"{kept} [calc 1]. {both} [calc 2]. {wrong} [calc 2]. {cut} [calc 3]."
     checked, asked = await examined(text, lines=lines)
-    kept_says, both_says, wrong_says = f"{kept}.", f"{both}.", f"{wrong}."
-    assert asked == [[kept_says, both_says, wrong_says], [wrong_says]]
-    assert [found.shown for found in checked.verdicts] == ["not_verified"] * 3
-    assumption = "it rests on an assumption: 1.7 years"
-    assert [found.reason for found in checked.verdicts] == [assumption, assumption, ""]
+    statements = [f"{words}." for words in (kept, both, wrong, cut)]
+    # Asking again would not name the assumption.
+    assert asked == [statements, [f"{wrong}."]]
+    shown = [found.shown for found in checked.verdicts]
+    assert shown == ["reasoning", "supported", "not_verified", "not_verified"]
+    reason = "it rests on an assumption that the report does not name: 0.35"
+    assert [found.reason for found in checked.verdicts] == ["", "", "", reason]

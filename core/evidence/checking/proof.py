@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from ...records.research import Calculation
+from ...records.research import Calculation, CalculationInput
 from ..text.numbers import (
     Number,
     fractions_in,
@@ -128,6 +128,8 @@ class OtherPremises(NamedTuple):
     """The statements of the report that are proved themselves, and facts about the research."""
     calculations: tuple[Calculation, ...] = ()
     """The calculations for other statements."""
+    text: str = ""
+    """All statements of the report, which may name what a calculation assumes."""
 
     @property
     def inputs(self) -> list[Premise]:
@@ -141,6 +143,13 @@ class OtherPremises(NamedTuple):
     def values(self) -> set[float]:
         """The values of the numbers that calculations may use."""
         return {premise.value for premise in self.inputs}
+
+    def names(self, assumed: Collection[CalculationInput]) -> bool:
+        """Whether the report has the numbers that calculations assume."""
+        if not assumed:
+            return True
+        named = {premise.value for premise in premises_in(self.text, "report")}
+        return named.issuperset(used.value for used in assumed)
 
 
 _NO_OTHERS = OtherPremises()
@@ -292,13 +301,23 @@ def doubt_about_assumption(
     if not all(map(results.leads_to, doubt.figures)):
         return None
     assumed = dict[str, None]()
+    for used in assumed_in(calculations):
+        assumed[f"{used.value:.12g} {used.unit}".rstrip()] = None
+    if not assumed:
+        return None
+    words = ", ".join(assumed)
+    return Doubt("assumption", f"it rests on an assumption that the report does not name: {words}")
+
+
+def assumed_in(calculations: Iterable[Calculation]) -> list[CalculationInput]:
+    """Return the inputs of calculations that are assumed, not those that rest on an assumption of
+    another calculation."""
+    assumed = list[CalculationInput]()
     for calculation in calculations:
         for used in calculation.inputs:
             if used.origin == "supposed" and not used.calculation:
-                assumed[f"{used.value:.12g} {used.unit}".rstrip()] = None
-    if not assumed:
-        return None
-    return Doubt("assumption", f"it rests on an assumption: {', '.join(assumed)}")
+                assumed.append(used)
+    return assumed
 
 
 def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
