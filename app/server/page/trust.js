@@ -3,7 +3,7 @@
 import { button, h } from "./dom.js";
 import { idOf, lettersOf } from "./report.js";
 
-const VERDICTS = { answered: "✓", partly: "◐", "not answered": "○" };
+const VERDICTS = { answered: "✓", partly: "◐", "not answered": "○", "not judged": "–" };
 
 const cite = (number) => number > 0 && button("open-source", String(number), { class: "cite", value: String(number), "aria-label": `Source ${number}` });
 const place = (words) => button("show-statement", words, { class: "link", title: "Show it in the report" });
