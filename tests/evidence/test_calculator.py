@@ -411,6 +411,23 @@ def test_a_rate_per_hundred_needs_numbers_with_their_units() -> None:
     assert full.endswith("= 37.33 kWh/100 km")
 
 
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        ("1,760 €/year [1] / 12 = €/month", "146.7 €/month"),
+        ("1,760 €/year [1] = €/month", "146.7 €/month"),
+        ("1.5 t [1] * 1000 = kg", "1500 kg"),
+        ("1.5 t [1] = kg", "1500 kg"),
+    ],
+)
+def test_a_result_is_converted_once_also_where_the_line_has_the_factor(
+    line: str, result: str
+) -> None:
+    text = "Entry costs 1,760 € a year. It weighs 1.5 t."
+    [answer] = calculator(texts={1: text}).calculate([line])
+    assert answer.endswith(f"= {result}"), answer
+
+
 TERM = "The lease ran from January 2021 to July 2024 at 1,200 € a month."
 DAYS = st.dates(date(1990, 1, 1), date(2040, 12, 31))
 

@@ -218,8 +218,9 @@ class Formula:
         values: Sequence[float],
         calculated: Mapping[int, Quantity],
     ) -> Quantity:
-        """Return its result without counts that stand in it twice, in a unit and as a number:
-        5,145 kWh / 21,000 km * 100 = kWh/100 km, 24.5 kWh/100 km / 100.
+        """Return its result without what stands in it twice, in a unit and as a number: a count, as
+        in 5,145 kWh / 21,000 km * 100 = kWh/100 km or 24.5 kWh/100 km / 100, or the factor of a
+        conversion, as in 1,760 €/year / 12 = €/month.
 
         `unit` is that of the result; the others are the arguments of `result`.
         """
@@ -237,6 +238,8 @@ class Formula:
                 quantity = quantity._replace(value=quantity.value * share, dimension=dimension)
             elif exponent == -1 and share in given and not own:
                 quantity = quantity._replace(value=quantity.value / share)
+            elif not own:
+                quantity = _converted_by(quantity, unit, operand.number.value**exponent)
         return quantity
 
     @property
@@ -456,6 +459,14 @@ def dimension_of(unit: str) -> Dimension:
     for word in words[1:]:
         dimension = dict(_merged(dimension, {_measure(word): 1}, -1))
     return dimension
+
+
+def _converted_by(quantity: Quantity, unit: str, factor: float) -> Quantity:
+    """Return a quantity in another unit if it has the factor of the conversion already."""
+    wanted = dimension_of(unit)
+    conversion = _factor_between(quantity.dimension, wanted) or 1.0
+    is_conversion = conversion != 1 and math.isclose(factor, conversion, rel_tol=_NEAR)
+    return quantity._replace(dimension=wanted) if is_conversion else quantity
 
 
 def in_unit(quantity: Quantity, unit: str) -> Quantity:
