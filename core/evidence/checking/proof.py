@@ -198,32 +198,31 @@ def prove(
     evidence = [*quoted.elsewhere]
     around = list[str]()
     texts = list[SourceText]()
-    inputs = list[Premise]()
-    for value in _values(grounds.supposed):
-        inputs.append(Premise(value, "supposed"))
+    stated = list[tuple[str, str]]()
     for passage in quoted.passages:
         known = sources[passage.source]
         words = f"{passage.words} {passage.above} {known.about}"
         evidence.append(words)
         around.append(passage.around)
         texts += known.texts
-        inputs += premises_in(f"{words} {passage.around}", "source", passage.source)
-    inputs += premises.inputs
-    for calculation in calculations:
-        inputs += results_as_premises(calculation)
+        stated.append((passage.source, f"{words} {passage.around}"))
     # A title may name the year; a table header may name the year of each column.
     for key, known in sources.items():
         if key in unit.sources:
             around.append(known.about)
 
-    named = " ".join([*evidence, *around, premises.request, unit.text, unit.around])
-    results = recalculated(
-        grounds.calculations,
-        inputs,
-        lambda item: stands_in(item, named),
-        unit.text,
-        known_dates([*evidence, *around, premises.request, premises.report, *grounds.supposed]),
-    )
+    results = _NOT_CALCULATED
+    # Few verdicts have lines of arithmetic, and all numbers of the report are premises of these.
+    if grounds.calculations:
+        inputs = _premises(grounds, stated, premises, calculations)
+        named = " ".join([*evidence, *around, premises.request, unit.text, unit.around])
+        results = recalculated(
+            grounds.calculations,
+            inputs,
+            lambda item: stands_in(item, named),
+            unit.text,
+            known_dates([*evidence, *around, premises.request, premises.report, *grounds.supposed]),
+        )
     results = results.with_records(calculations, unit.calculations)
     given = [*evidence]
     if not unit.is_cited:
@@ -235,6 +234,24 @@ def prove(
     elif about_quotations:
         doubt = doubt._replace(message=about_quotations.message)
     return Proof(quoted.passages, doubt, results.calculations, quoted.elsewhere)
+
+
+def _premises(
+    grounds: Grounds,
+    stated: Iterable[tuple[str, str]],
+    premises: OtherPremises,
+    calculations: Iterable[Calculation],
+) -> list[Premise]:
+    """Return what the lines of a verdict may use; `stated`: sources with their words."""
+    inputs = list[Premise]()
+    for value in _values(grounds.supposed):
+        inputs.append(Premise(value, "supposed"))
+    for source, words in stated:
+        inputs += premises_in(words, "source", source)
+    inputs += premises.inputs
+    for calculation in calculations:
+        inputs += results_as_premises(calculation)
+    return inputs
 
 
 def _found(
@@ -364,7 +381,7 @@ def doubt_about(
     claim = without_dates(claim, results.dates)
     wide = f"{evidence} {around}" if around else evidence
     languages = {text.language for text in texts}.difference(_READ_BY_TABLES)
-    measures = _measures_given(unit, claim, wide, languages)
+    measures = _measures_given(unit, claim, (evidence, around), languages)
     given = _Evidence(evidence, around, measures, texts)
     looked_up = _look_up(unit, claim, given, results, _values(supposed))
     if looked_up.missing:
@@ -491,15 +508,19 @@ def _months_missing(claim: str, wide: str, languages: Iterable[str]) -> frozense
     return missing
 
 
-def _measures_given(unit: ReportUnit, claim: str, wide: str, languages: Iterable[str]) -> set[str]:
-    """Return the units of measure that a text, which has parts in these languages, gives, and those
-    that the unit may use without it."""
-    measures = {*measures_in(wide)}
-    for code in languages:
-        measures |= named_times(wide, code)
-    if any(number.is_year for number in numbers_in(wide)):
-        # A year needs no word "year" beside it.
-        measures.add("year")
+def _measures_given(
+    unit: ReportUnit, claim: str, texts: Iterable[str], languages: Collection[str]
+) -> set[str]:
+    """Return the units of measure that texts, which have parts in these languages, give, and those
+    that the unit may use without them."""
+    measures = set[str]()
+    for text in texts:
+        measures |= measures_in(text)
+        for code in languages:
+            measures |= named_times(text, code)
+        if any(number.is_year for number in numbers_in(text)):
+            # A year needs no word "year" beside it.
+            measures.add("year")
     if unit.kind == "head":
         # Columns of shares or changes hold calculated values.
         measures.add("%")
