@@ -520,13 +520,14 @@ def test_a_rate_per_hundred_counts_its_hundred_once(
         f"{amount} {above} [1] / ({7 * count} km / {count}) * 7 = {unit}",
         f"{amount} {above} [1] / {7 * count} km * {count} km * 7 = {unit}",
         f"{amount} {above} [1] / {figure} = km",
+        f"{amount} {above} [1] / {figure} * {count} = km",
     ]
     answers = used.calculate(lines)
     values = [found.value * count for found in used.changed.values()]
-    of_300, again, bracket, rate_again, *rates, distance = values
+    of_300, again, bracket, rate_again, *rates, distance, distance_again = values
     assert [of_300, again, bracket] == pytest.approx([amount * 300] * 3)
     assert [rate_again, *rates] == pytest.approx([amount] * 4), answers
-    assert distance == pytest.approx(count * count)
+    assert [distance, distance_again] == pytest.approx([count * count] * 2)
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,12 @@ class Formula:
         `unit` is that of the result; the others are the arguments of `result`.
         """
         wanted = _share_of_count(unit)
-        given = {_share_of_count(operand.unit) for operand in self.operands}
+        # Counts in the units of numbers, each with the exponent that as a number would cancel it.
+        given = set[tuple[float, int]]()
+        for index, operand in enumerate(self.operands):
+            share = _share_of_count(operand.unit)
+            if share < 1:
+                given.add((share, -self._exponent_of(index, values, calculated)))
         of_count = _merged({}, dimension_of(unit.rpartition("/")[2]), 1)
         for index, operand in enumerate(self.operands):
             own = dimension_of(operand.unit)
@@ -236,8 +241,8 @@ class Formula:
             if exponent == 1 and share == wanted and own in ({}, of_count):
                 dimension = _merged(quantity.dimension, own, -1)
                 quantity = quantity._replace(value=quantity.value * share, dimension=dimension)
-            elif exponent == -1 and share in given and not own:
-                quantity = quantity._replace(value=quantity.value / share)
+            elif (share, exponent) in given and not own:
+                quantity = quantity._replace(value=quantity.value * share**exponent)
             elif not own:
                 quantity = _converted_by(quantity, unit, operand.number.value**exponent)
         return quantity
