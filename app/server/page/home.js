@@ -127,9 +127,10 @@ async function ask(form) {
   const offer = await offered();
   if (!form.graph) draw();
   const { graph, context } = settingsOf(form, offer);
-  await research(question, graph, context, await fileBlocks());
+  const address = await research(question, graph, context, await fileBlocks());
   setFiles([]);
   forgetDraft();
+  location.hash = address;
 }
 
 export const submitted = { ask };

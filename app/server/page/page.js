@@ -6,9 +6,9 @@ export const page = { offer: null, asked: null, thread: null, stop: new AbortCon
 
 export const offered = async () => (page.offer ??= await server.ask("/research/offer"));
 
-// Asks a question on a thread of its own, and goes there.
+// Asks a question on a thread of its own; resolves to its address.
 export async function research(question, graph, context, files = []) {
   const thread = await server.newThread(graph, context);
   page.asked = { thread, question, run: await server.put(thread, graph, question, files, context) };
-  location.hash = `#/run/${thread}`;
+  return `#/run/${thread}`;
 }

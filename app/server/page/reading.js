@@ -124,7 +124,7 @@ async function replyToPlan(value) {
 async function asTable() {
   const { thread: { id } } = page, { run } = latest(), context = await server.settingsOf(id);
   await reply({ action: "end" });
-  await research(run.question, "table_research", context);
+  location.hash = await research(run.question, "table_research", context);
 }
 
 // Changes the lines of a plan by one of its controls or by a key, and keeps the changes.
