@@ -45,7 +45,7 @@ class Finished(NamedTuple):
 
     title: str
     question: str
-    """The question in the user's words."""
+    """The question in the user's words; of a version that an edit has made, its title."""
     date: str
     """When the question was asked, in words."""
     language_code: str
@@ -76,6 +76,10 @@ def finished_report(stored: StoredRun) -> Finished:
     title = title_or_question(shown.title, shown.run.question)
     if report.is_title_marked:
         title += f" ({labels(shown.run.language_code).not_verified})"
+    question = shown.run.question
+    if shown.run.entry == "edit":
+        # What was to be changed is of no use to the report's readers.
+        question = title
     gaps = report.audit.gaps if report.audit else ()
     # The audit lists the gaps.
     notes = list[str]()
@@ -84,7 +88,7 @@ def finished_report(stored: StoredRun) -> Finished:
             notes.append(note)
     return Finished(
         title=title,
-        question=shown.run.question,
+        question=question,
         date=shown.run.date,
         language_code=shown.run.language_code,
         report=report,

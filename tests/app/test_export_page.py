@@ -370,3 +370,14 @@ def test_a_page_shows_the_title_as_the_check_left_it(fields: dict[str, Any], tit
     found = finished_report(standing(REPORT.model_copy(update=fields)))
     assert found.title == title
     assert at(tree(found), "//h1") == [title]
+
+
+def test_a_page_of_an_edited_report_does_not_show_the_words_of_the_edit() -> None:
+    stored = standing(REPORT.model_copy(update={"title": "Lit in 1844"}))
+    assert at(tree(finished_report(stored)), "//p[@class='question small']") == [QUESTION]
+    stored.state.run = stored.state.run.model_copy(
+        update={"entry": "edit", "question": "Make it shorter."}
+    )
+    page = tree(finished_report(stored))
+    assert at(page, "//p[@class='question small']") == []
+    assert "Make it shorter." not in page.text_content()
