@@ -44,7 +44,11 @@ _APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.
 _SENTENCE_END = re.compile(r"[^\W\d_]{2}[.!?]\s")
 _FIGURE = re.compile(r"\d+[.,]\d")
 # The end of a paragraph, perhaps within a sentence, as where a page ends.
-_PARAGRAPH_END = re.compile(r"(?<=[^\W\d_]|,)[ \t]*\n\s*\n\s*(?=[^\W\d_]|\d+[.,]\d)")
+_PARAGRAPH_END = re.compile(
+    r"(?<=[^\W\d_]|,)[ \t]*+\n(?:[^\S\n]*+\n)++[^\S\n]*+(?=[^\W\d_]|\d+[.,]\d)"
+)
+_LONGEST_LOOK = 2_000
+"""Characters before the end of a paragraph in which a sentence of it is looked for."""
 _TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
 _GROUPED = re.compile(r"(?<=\d)[,' ](?=\d{3}(?!\d))")
 _MARKUP = re.compile(r"[*_`|#]+")
@@ -305,7 +309,9 @@ def _with_continued(text: str) -> str:
     """Return a text with a line break instead of each end of a paragraph within a sentence."""
 
     def continued(end: re.Match[str]) -> str:
-        before = text[text.rfind("\n\n", 0, end.start()) + 1 : end.start()]
+        earliest = max(0, end.start() - _LONGEST_LOOK)
+        start = max(earliest, text.rfind("\n\n", earliest, end.start()) + 1)
+        before = text[start : end.start()]
         following = text[end.end()]
         may_continue = following.islower() or following.isdigit()
         is_prose = _SENTENCE_END.search(before) and not _APART.match(before.rpartition("\n")[2])
