@@ -43,10 +43,9 @@ _FULL = 40
 _APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.*[|\t]")
 _SENTENCE_END = re.compile(r"[^\W\d_]{2}[.!?]\s")
 _FIGURE = re.compile(r"\d+[.,]\d")
-# The end of a paragraph, perhaps within a sentence, as where a page ends.
-_PARAGRAPH_END = re.compile(
-    r"(?<=[^\W\d_]|,)[ \t]*+\n(?:[^\S\n]*+\n)++[^\S\n]*+(?=[^\W\d_]|\d+[.,]\d)"
-)
+# It begins with a character that is quickly found, and what has begun always matches, so that a run
+# of empty lines is read once.
+_PARAGRAPH_END = re.compile(r"\n(?:[^\S\n]*+\n)++[^\S\n]*+")
 _LONGEST_LOOK = 2_000
 """Characters before the end of a paragraph in which a sentence of it is looked for."""
 _TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
@@ -75,7 +74,7 @@ class Windows:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.windows = tuple(_windows(_with_continued(text)))
+        self.windows = tuple(_windows(_with_paragraphs_joined(text)))
         """The windows, in text order."""
         self._places = self._indexed()
         """The indexes of the windows that have a stem or number, also in their heading, by stem or
@@ -294,7 +293,7 @@ def unwrap(text: str) -> str:
     """
     if "\n" not in text:
         return text
-    text = _with_continued(text)
+    text = _with_paragraphs_joined(text)
     parts = list[str]()
     for _, block in groupby(text.split("\n"), key=lambda line: bool(line.strip())):
         lines = list(block)
@@ -305,21 +304,23 @@ def unwrap(text: str) -> str:
     return "".join(parts[:-1])
 
 
-def _with_continued(text: str) -> str:
+def _with_paragraphs_joined(text: str) -> str:
     """Return a text with a line break instead of each end of a paragraph within a sentence."""
 
-    def continued(end: re.Match[str]) -> str:
+    def joined(end: re.Match[str]) -> str:
         earliest = max(0, end.start() - _LONGEST_LOOK)
         start = max(earliest, text.rfind("\n\n", earliest, end.start()) + 1)
-        before = text[start : end.start()]
-        following = text[end.end()]
-        may_continue = following.islower() or following.isdigit()
-        is_prose = _SENTENCE_END.search(before) and not _APART.match(before.rpartition("\n")[2])
-        if not may_continue or not is_prose:
+        before = text[start : end.start()].rstrip(" \t")
+        following = text[end.end() : end.end() + 1]
+        is_open = before[-1:].isalpha() or before.endswith(",")
+        goes_on = following.islower() or _FIGURE.match(text, end.end()) is not None
+        if not is_open or not goes_on or not _SENTENCE_END.search(before):
+            return end[0]
+        if _APART.match(before.rpartition("\n")[2]):
             return end[0]
         return "\n".rjust(len(end[0]))
 
-    return _PARAGRAPH_END.sub(continued, text)
+    return _PARAGRAPH_END.sub(joined, text)
 
 
 def _is_wrapped(line: str, following: str, width: int) -> bool:
