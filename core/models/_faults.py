@@ -277,17 +277,22 @@ def broken_off(error: Exception, server: str) -> Exception:
     return AnswerCut(f"{host} returned {what}")
 
 
-def concerns_all_calls(error: BaseException) -> bool:
+def concerns_all_calls(error: BaseException, *, has_answered: bool) -> bool:
     """Whether the server accepts no calls for now, because of its rate limit or load or because it
-    restarts, so that all calls should wait."""
-    kind = fault_kind(error)
-    if kind == "limited" or retry_after(error) is not None:
+    restarts, so that all calls should wait.
+
+    `has_answered`: the model has answered in this run. If it has not, and nobody listens at its
+    address, the address is wrong or the server was not started: waiting does not help.
+    """
+    if fault_kind(error) == "limited" or retry_after(error) is not None:
         return True
-    return _status(error) in _AWAY_STATUSES or (kind == "unreachable" and _was_refused(error))
+    return _status(error) in _AWAY_STATUSES or (has_answered and _is_refused(error))
 
 
-def _was_refused(error: BaseException) -> bool:
+def _is_refused(error: BaseException) -> bool:
     """Whether nobody listens at the address of the server, as while it restarts."""
+    if fault_kind(error) != "unreachable":
+        return False
     cause: BaseException | None = error
     for _ in range(_CAUSES):
         if isinstance(cause, BaseExceptionGroup):
@@ -306,7 +311,8 @@ def retry_reason(error: BaseException) -> str:
         return error.what
     kind = fault_kind(error) or "broken"
     reason = _TRANSIENT[kind]
-    if kind in ("down", "unreachable") and concerns_all_calls(error):
+    is_away = _status(error) in _AWAY_STATUSES or _is_refused(error)
+    if kind in ("down", "unreachable") and is_away:
         reason = "no answer from the model's server"
     status = _status(error)
     if status:

@@ -106,7 +106,7 @@ class RetryBudget:
     async def _wait(self, call: _Call, error: Exception, on_wait: OnWait) -> None:
         """Wait before the next try; raise the error if no further try is allowed."""
         gate = call.gate
-        if concerns_all_calls(error):
+        if concerns_all_calls(error, has_answered=gate.successes > 0):
             successes = gate.successes
             if not call.holds_gate:
                 await gate.lock.acquire()

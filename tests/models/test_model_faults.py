@@ -176,7 +176,7 @@ async def test_faults_of_servers_are_transient(
     error = await error_of(reply, monkeypatch)
     assert type(explained(error)).__name__ == kind.__name__
     assert is_transient(error)
-    assert concerns_all_calls(error) is has_to_wait
+    assert concerns_all_calls(error, has_answered=False) is has_to_wait
     assert retry_reason(error)
     assert ("OPENAI_BASE_URL" in str(explained(error))) is (reply in BROKEN)
     assert ("; set tool_calls to schema or tags" in str(explained(error))) is (reply in BAD_CALLS)
@@ -189,10 +189,11 @@ async def test_an_unreachable_server_is_named_without_credentials_as_is_one_with
     error = await error_at(f"http://user:{KEY}@127.0.0.1:1/v1", monkeypatch)
     assert type(explained(error)) is ModelFailed
     assert "127.0.0.1:1" in str(explained(error)) and "OPENAI_BASE_URL" in str(explained(error))
-    assert is_transient(error) and concerns_all_calls(error)
+    assert is_transient(error) and concerns_all_calls(error, has_answered=True)
+    assert not concerns_all_calls(error, has_answered=False), "it may never have been started"
     with openai_server([]) as server:
         error = await error_at(server.url.replace("http:", "https:"), monkeypatch)
-    assert not concerns_all_calls(error), "that it is called again does not help"
+    assert not concerns_all_calls(error, has_answered=True), "another call does not help"
     assert "does not speak HTTPS" in str(explained(error))
 
 

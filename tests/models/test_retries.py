@@ -13,7 +13,7 @@ from kit.runs import HandClock
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.graph import START, StateGraph
 from langgraph.types import Send
-from openai import APIStatusError
+from openai import APIConnectionError, APIStatusError
 from typing_extensions import TypedDict
 
 from deep_research.core.models._faults import AnswerBroken, AnswerSilent
@@ -144,6 +144,23 @@ async def test_a_server_that_stays_away_uses_up_the_budget_and_no_more(wire: Wir
     results = await asyncio.gather(*(run(to(model)) for _ in range(3)), return_exceptions=True)
     assert all(isinstance(result, APIStatusError) for result in results)
     assert sum(run.slept) == 15.5
+
+
+@pytest.mark.fault(70)
+async def test_a_server_where_nobody_listens_is_waited_for_only_if_it_has_answered(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, model = Run(retry_seconds=20), wire([say("Yes.")])
+    answers = to(model)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    is_gone = to(model)
+    with pytest.raises(APIConnectionError):
+        await run(is_gone)
+    assert run.slept == [0.5, 1], "the address may be wrong"
+    assert await run(answers) == "Yes."
+    with pytest.raises(APIConnectionError):
+        await run(is_gone)
+    assert run.slept[2:] == [0.5, 1, 2, 4, 8]
 
 
 async def test_without_seconds_to_wait_nothing_is_retried(wire: Wire) -> None:
