@@ -33,8 +33,8 @@ from .turn import NodeRuntime, Turn, begin_turn
 AnswerKind = Literal["approve", "edit", "reject", "respond", "end"]
 NO_COMMENT = "Please make another plan."
 """User message for a rejected plan without a comment."""
-_ELSEWHERE = "Tables are made in a thread of their own: table_research."
-"""For clients that do not start it by themselves."""
+_ELSEWHERE = "The table is made in a new thread, by the graph table_research."
+"""For users of clients that do not start it by themselves."""
 _NUMBER = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)、．]", re.MULTILINE)
 
 
