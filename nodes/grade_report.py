@@ -59,6 +59,8 @@ class RequirementGrade(Form):
 class GradeReport(Form):
     """Hand in the edits of the draft, and the grades that it has with them."""
 
+    objections: list[str] = Field(default_factory=list)
+    """What the most critical reader would hold against the draft as it is, the weightiest first, at most three, each in a phrase."""  # noqa: E501
     most_words: int = 0
     """The most words that the request allows, or about how many it wants; 0 if it names no length."""  # noqa: E501
     fewest_words: int = 0
