@@ -76,7 +76,7 @@ class GradeReport(Form):
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the `gaps` that the draft answers, that the request does not ask for, or that a grade names as missing."""  # noqa: E501
     named_gaps: list[int] = Field(default_factory=list)
-    """Numbers of the other `gaps` that the draft itself says are unknown, in whichever words."""
+    """Numbers of the other `gaps` of which the draft itself says that they are unknown, every part of them, in whichever words."""  # noqa: E501
     named_disputes: list[int] = Field(default_factory=list)
     """Numbers of the `disputes` of which the draft gives both sides, in whichever words, or that do not bear on the request."""  # noqa: E501
 

@@ -390,7 +390,9 @@ class _Evaluation:
                 value, exponent = product.value * other.value, 1
             else:
                 value, exponent = product.value / other.value, -1
-            product = _simplified(value, _merged(product.dimension, other.dimension, exponent))
+            dimension = _merged(product.dimension, other.dimension, exponent)
+            has_duration = _is_duration(product.dimension) or _is_duration(other.dimension)
+            product = _product(value, dimension, has_duration=has_duration)
             product = product._replace(is_sure=is_sure)
         return product
 
@@ -669,7 +671,34 @@ def _factor_between(given: Dimension, wanted: Dimension) -> float | None:
     """Return the factor from one unit of measure to another; None if they measure different
     things."""
     both = _simplified(1.0, _merged(given, wanted, -1))
+    if both.dimension:
+        both = _simplified(*_without_products(both))
     return None if both.dimension else both.value
+
+
+def _without_products(quantity: Quantity) -> tuple[float, Dimension]:
+    """Return a quantity in which units that are products are written out: kW and hour for kWh."""
+    value = quantity.value
+    dimension: Dimension = {}
+    for word, power in quantity.dimension.items():
+        parts: Dimension = {word: 1}
+        for product, own_parts in _products().items():
+            factor = _factor(word, product)
+            if factor is not None:
+                value *= factor**power
+                parts = own_parts
+        dimension = _merged(dimension, parts, power)
+    return value, dimension
+
+
+@cache
+def _products() -> Mapping[str, Dimension]:
+    """Return the units that are the product of two others, with these."""
+    products = dict[str, Dimension]()
+    for line in WORDS["products"].strip().splitlines():
+        product, first, second = line.split()
+        products[product] = {first: 1, second: 1}
+    return products
 
 
 def _merged(first: Dimension, other: Dimension, exponent: int) -> Dimension:
@@ -678,6 +707,28 @@ def _merged(first: Dimension, other: Dimension, exponent: int) -> Dimension:
     for word, power in other.items():
         merged[word] = merged.get(word, 0) + exponent * power
     return {word: power for word, power in merged.items() if power}
+
+
+def _product(value: float, dimension: Dimension, *, has_duration: bool) -> Quantity:
+    """Return a product with its units simplified; but a rate of times, such as 160 days/year, stays
+    one. `has_duration`: one of the two is a mere time, which cancels what is by the time."""
+    times = [word for word in dimension if _is_time(word)]
+    is_rate = len(times) == len(dimension) == 2
+    if len(times) < 2 or (has_duration and not is_rate):
+        return _simplified(value, dimension)
+    others = {word: power for word, power in dimension.items() if word not in times}
+    simplified = _simplified(value, others)
+    rate = {word: dimension[word] for word in times}
+    return simplified._replace(dimension={**simplified.dimension, **rate})
+
+
+@cache
+def _is_time(measure: str) -> bool:
+    return _factor(measure, "day") is not None
+
+
+def _is_duration(dimension: Dimension) -> bool:
+    return len(dimension) == 1 and all(map(_is_time, dimension))
 
 
 def _simplified(value: float, dimension: Dimension) -> Quantity:
