@@ -56,11 +56,24 @@ class RequirementGrade(Form):
     """What to find out, in a sentence understandable on its own; empty if there is nothing to find out."""  # noqa: E501
 
 
+class DoubtedConclusion(Form):
+    """A conclusion of the draft, and what a critical reader would hold against it.
+
+    Nothing reads it: a model that has to name what speaks against each conclusion finds more of
+    what its edits then mend.
+    """
+
+    says: str
+    """What it says, in a few words."""
+    against: str = ""
+    """What in the findings speaks against it, in a phrase; empty if nothing does."""
+
+
 class GradeReport(Form):
     """Hand in the edits of the draft, and the grades that it has with them."""
 
-    objections: list[str] = Field(default_factory=list)
-    """What the most critical reader would hold against the draft as it is, the weightiest first, at most three, each in a phrase."""  # noqa: E501
+    conclusions: list[DoubtedConclusion] = Field(default_factory=list)
+    """Each conclusion, recommendation and request of the draft as it is, in order, with what speaks against it."""  # noqa: E501
     most_words: int = 0
     """The most words that the request allows, or about how many it wants; 0 if it names no length."""  # noqa: E501
     fewest_words: int = 0

@@ -253,13 +253,15 @@ def _replacement(fault: Fault, text: str, evidence: Evidence) -> str:
     old_markers = marker_numbers(old)
     new_markers = citations.markers_left(line)
     if any(unit.is_cited for unit in fault.units):
-        # It must cite as many sources as before, or fewer if it has fewer words.
+        # It must cite as many sources as before, or fewer if it has fewer words. More are fit only
+        # if the judge has quoted them, as for a statement that several sources bear out together.
         least = len(old_markers)
         if len(new_words) < len(old_words):
             least = 0
         known = {*old_markers, *evidence.numbers.values()}
-        has_number = least <= len(new_markers) <= len(old_markers)
-        is_cited = has_number and known.issuperset(new_markers)
+        if len(new_markers) > len(old_markers):
+            known = {*old_markers}.union(*(part.sources for part in wrong))
+        is_cited = least <= len(new_markers) and known.issuperset(new_markers)
     else:
         is_cited = new_markers == old_markers
     if not is_cited:

@@ -231,6 +231,19 @@ async def test_a_correction_is_judged_again_unless_a_judge_gave_it(
     assert checked.shown == ("corrected" if times == 1 else "marked")
 
 
+@pytest.mark.parametrize(("quoted", "is_corrected"), [(f"{SAID}\n{KEPT[1]}", True), (SAID, False)])
+async def test_a_correction_may_cite_one_more_source_if_the_judge_has_quoted_it(
+    tmp_path: Path, quoted: str, is_corrected: bool
+) -> None:
+    right = "Lit in 1844, it was kept by Ada Moran. [1][2]"
+    written = "Lit in 1844, it was kept by Ada Moran of Skerry. [1]"
+    judge = verifier(
+        [("not_found", quoted)], [("not_found", quoted)], [("supported", f"{SAID}\n{KEPT[1]}")]
+    )
+    _, state = await ask(tmp_path, [written, rewritten(right)], verifier=judge)
+    assert state.report and state.report.text.startswith(right if is_corrected else written)
+
+
 async def test_a_statement_that_was_not_found_at_first_is_compared_with_more_passages(
     tmp_path: Path,
 ) -> None:

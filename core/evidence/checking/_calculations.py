@@ -483,8 +483,8 @@ def _result(expression: str) -> float | None:
 def is_constant(value: float) -> bool:
     """Whether a calculation may use a number without a premise.
 
-    That is a whole number up to 12, a half, 100, or a conversion factor.
+    That is a whole number up to 12, a half, 100, a scale such as a million, or a conversion factor.
     """
-    if value in range(_LARGEST_FREE + 1) or value in (0.5, 100):
+    if value in range(_LARGEST_FREE + 1) or value in (0.5, 100, 1e6, 1e9):
         return True
     return any(abs(value - factor) <= _NEAR * factor for factor in _FACTORS)
