@@ -28,6 +28,7 @@ from ..evidence.checking.proof import (
     Proof,
     ProofPassage,
     assumed_in,
+    assumptions_of,
     doubt_about_assumption,
     gives_results,
     prove,
@@ -463,8 +464,9 @@ class Evidence:
                     read = f"{read} {words}"
             if unread:
                 entry["source_says"] = unread
-            if not calculation.is_proved:
-                entry["rests_on_assumption"] = True
+            assumed = assumptions_of([calculation])
+            if assumed:
+                entry["assumes"] = assumed
             shown.append(entry)
         return shown
 
@@ -845,14 +847,15 @@ def proved(
     """Return the judgement on a unit with its proof.
 
     `is_final`: the model was asked a second time, so on words it has the last word if its `grade`
-    is "reasoning"; a figure needs a proof even then.
+    is "reasoning", and on whether the report says what a calculation assumes; a figure needs a
+    proof even then.
     """
     grounds = judgement.grounds
     known = evidence.known(judgement.keys)
     cited = list[Calculation]()
     for calculation in evidence.cited_calculations(unit):
         behind = with_basis([calculation.number], evidence.calculations)
-        if premises.names(assumed_in(behind)):
+        if (is_final and grade == "reasoning") or premises.names(assumed_in(behind)):
             cited.append(calculation)
     proof = prove(unit, grounds, known, premises, cited)
     if proof.doubt and proof.doubt.kind == "figure":

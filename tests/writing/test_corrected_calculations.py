@@ -72,6 +72,8 @@ async def examined(
             for part, known in VERDICTS.items():
                 if part in unit["says"]:
                     verdict = known
+            if "assumed" in unit.get("not_proved", "") and "about a third" not in unit["says"]:
+                verdict = {"verdict": "not_found"}
             handed_in.append({"unit": unit["unit"], **verdict})
         return calls(call("judge_units", verdicts=handed_in))
 
@@ -141,12 +143,13 @@ async def test_what_follows_from_an_assumption_stands_if_the_report_names_it() -
     both = "With the damages it is 6,741,400 pounds"
     wrong = "With the costs it is 9,999,999 pounds"
     cut = "The margin falls to 749,700 pounds"
-    text = f"{kept} [calc 1]. {both} [calc 2]. {wrong} [calc 2]. {cut} [calc 3]."
+    in_words = "Cut to about a third, the margin is 749,700 pounds"
+    text = (
+        f"{kept} [calc 1]. {both} [calc 2]. {wrong} [calc 2]. {cut} [calc 3]. {in_words} [calc 3]."
+    )
     checked, asked = await examined(text, lines=lines)
-    statements = [f"{words}." for words in (kept, both, wrong, cut)]
-    # Asking again would not name the assumption.
-    assert asked == [statements, [f"{wrong}."]]
+    statements = [f"{words}." for words in (kept, both, wrong, cut, in_words)]
+    # Whether words name an assumption is for the judge to say.
+    assert asked == [statements, [f"{wrong}.", f"{cut}.", f"{in_words}."]]
     shown = [found.shown for found in checked.verdicts]
-    assert shown == ["reasoning", "supported", "not_verified", "not_verified"]
-    reason = "it rests on an assumption that the report does not name: 0.35"
-    assert [found.reason for found in checked.verdicts] == ["", "", "", reason]
+    assert shown == ["reasoning", "supported", "not_verified", "marked", "reasoning"]

@@ -74,7 +74,7 @@ class Doubt(NamedTuple):
     kind: Literal["figure", "quotation", "words", "assumption"]
     """What is not proved: a figure; words that are quoted, by the model or in the unit; other
     words, such as a month or a unit of measure, on which a model may be the better judge; or what a
-    calculation assumes from which the figures follow, so that asking again changes nothing."""
+    calculation assumes from which the figures follow, which the report may name in words."""
     message: str
     """The reason, in words for the reader."""
     request: str = ""
@@ -317,13 +317,23 @@ def doubt_about_assumption(
     results = Calculated().with_records(calculations, unit.calculations)
     if not all(map(results.leads_to, doubt.figures)):
         return None
+    words = ", ".join(assumptions_of(calculations))
+    if not words:
+        return None
+    message = f"it rests on an assumption that the report does not name: {words}"
+    request = (
+        f"{words}: this is assumed, and the report does not have the number. The unit stands if "
+        "the report says in words what is assumed; if it does not, it is `not_found`"
+    )
+    return Doubt("assumption", message, request)
+
+
+def assumptions_of(calculations: Iterable[Calculation]) -> list[str]:
+    """Return what calculations assume, in words: "0.054 fl/km"."""
     assumed = dict[str, None]()
     for used in assumed_in(calculations):
         assumed[f"{used.value:.12g} {used.unit}".rstrip()] = None
-    if not assumed:
-        return None
-    words = ", ".join(assumed)
-    return Doubt("assumption", f"it rests on an assumption that the report does not name: {words}")
+    return [*assumed]
 
 
 def assumed_in(calculations: Iterable[Calculation]) -> list[CalculationInput]:
