@@ -408,6 +408,14 @@ def test_a_bare_number_without_source_is_found_in_no_amount_of_another_kind() ->
     assert used.changed["calc 2"].inputs[0].source == "source-2"
 
 
+def test_a_hundred_that_turns_a_percentage_into_a_share_is_no_sign_of_percent() -> None:
+    used = calculator(texts={1: "Gross margin was 42.5 %. EBITDA was 0.4 million pounds, of 36."})
+    [of_margin] = used.calculate(["Share lost: 0.4 [1] / (42.5 [1] / 100 * 36 [1]) = %"])
+    [of_base] = used.calculate(["Share: 0.4 [1] / (36 [1] / 100) = %"])
+    assert of_margin.endswith("= 2.614 %")
+    assert of_base.endswith("= 1.111 %")
+
+
 def test_a_rate_per_hundred_needs_numbers_with_their_units() -> None:
     used = calculator(texts={1: "It draws 33.6 kWh/100 km. The charger passes on 0.9 of it."})
     [bare] = used.calculate(["Mains: 33.6 [1] / 0.9 [1] = kWh/100 km"])

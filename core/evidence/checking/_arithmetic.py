@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -202,14 +202,36 @@ class Formula:
                 are_fractions = False
         return is_sum and not are_fractions
 
-    def is_times_hundred(self, values: Sequence[float], calculated: Mapping[int, Quantity]) -> bool:
+    def is_times_hundred(
+        self,
+        values: Sequence[float],
+        calculated: Mapping[int, Quantity],
+        percentages: Collection[int],
+    ) -> bool:
         """Whether it is a product with a plain 100, by which a share is usually turned into
-        percent: (48 - 40) / 40 * 100. The arguments are those of `result`."""
+        percent: (48 - 40) / 40 * 100.
+
+        `percentages` are the indexes of the numbers that are percentages in their source, which a
+        100 behind them turns into shares: 0.4 / (41 / 100 * 36). The others are the arguments of
+        `result`.
+        """
         for index, operand in enumerate(self.operands):
-            is_plain = operand.number.value == 100 and operand.is_plain
-            if is_plain and self._exponent_of(index, values, calculated) == 1:
+            if operand.number.value != 100 or not operand.is_plain:
+                continue
+            is_factor = self._exponent_of(index, values, calculated) == 1
+            if is_factor and self._divided_by(index) not in percentages:
                 return True
         return False
+
+    def _divided_by(self, index: int) -> int | None:
+        """Return the index of the number that a number divides, if it stands before it."""
+        for position, token in enumerate(self._tokens):
+            if token.kind != "number" or token.which != index or position < 2:
+                continue
+            before, sign = self._tokens[position - 2 : position]
+            if sign.kind == "/" and before.kind == "number":
+                return before.which
+        return None
 
     def without_counts(
         self,

@@ -755,7 +755,9 @@ def _calculated(
         quantity = formula.without_counts(quantity, unit, values, results)
         if calculation.unit:
             quantity = in_unit(quantity, unit)
-    elif formula.adds_percentages or formula.is_times_hundred(values, results):
+    elif formula.adds_percentages or formula.is_times_hundred(
+        values, results, _percentages_of(calculation)
+    ):
         quantity = quantity._replace(value=quantity.value / 100)
     shown = quantity.value
     basis = [known[number] for number in calculation.rests_on]
@@ -775,6 +777,17 @@ def _calculated(
             "is_rounded": True,
         }
     )
+
+
+def _percentages_of(calculation: Calculation) -> set[int]:
+    """Return which numbers of a calculation are percentages where they are stated, by index."""
+    percentages = set[int]()
+    own = [used for used in calculation.inputs if not used.calculation]
+    for index, used in enumerate(own):
+        for number in numbers_in(used.words):
+            if number.measure == "%" and used.value in number.readings:
+                percentages.add(index)
+    return percentages
 
 
 def _is_same(calculation: Calculation, other: Calculation) -> bool:
