@@ -440,7 +440,7 @@ def _knowledge(prompt: str) -> dict[str, Any]:
 
 
 def _rewritten(prompt: str) -> Iterator[dict[str, Any]]:
-    """Yield sentences with what is right in place of what is wrong."""
+    """Yield the sentences with the right words in place of the wrong ones."""
     for sentence in _knowledge(prompt)["sentences"]:
         text = sentence["sentence"]
         for part in sentence["wrong"]:

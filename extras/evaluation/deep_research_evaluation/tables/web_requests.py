@@ -188,7 +188,7 @@ def _lights(random_: random.Random) -> TableRequest:
 
 
 def _ferries(random_: random.Random) -> TableRequest:
-    """Its rows have no pages of their own: one long table has them all."""
+    """The routes have no pages of their own: all stand in one long table."""
     entities = list[Entity]()
     rows = list[str]()
     for number in range(46):
