@@ -31,6 +31,12 @@ DAYS = st.dates(date(1950, 1, 1), date(2020, 12, 31))
             "",
         ),
         ("Notice is due in March 2027 [1][2].", "31.12.2027 − nine months = March 2027", ""),
+        # The day lies in the month that the statement names.
+        (
+            "Notice is due in March 2027 [1][2].",
+            "31 December 2027 - 9 months = 31 March 2027",
+            "",
+        ),
         # A statement with other words around the date, in a cell.
         (
             "| Risk | Decided by |\n| --- | --- |\n| Resin | 31 March 2027, for the end of 2027 [1][2] |",

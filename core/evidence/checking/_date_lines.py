@@ -161,10 +161,11 @@ def read_date_line(text: str) -> DateLine | None:
 
 
 def without_dates(text: str, dates: Collection[str]) -> str:
-    """Return a text with spaces in place of these dates (ISO), so that all offsets stay."""
+    """Return a text with spaces in place of these dates (ISO), and of the months and years that
+    they are in, so that all offsets stay."""
     edits = list[Edit]()
     for written in dates_in(text) if dates else ():
-        if written.iso in dates:
+        if any(each.startswith(written.iso) for each in dates):
             spaces = " " * (written.end - written.start)
             edits.append(Edit(written.start, written.end, spaces))
     return with_edits(text, edits)
