@@ -10,9 +10,9 @@ from ..core.records.sources import Source
 
 
 def as_learned(facts: Iterable[Fact], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return facts as JSON entries, numbered from 1, with their sources' numbers, if any."""
+    """Return facts as JSON entries, with the numbers of their sources, if any."""
     entries: list[dict[str, Any]] = []
-    for number, fact in enumerate(facts, 1):
+    for fact in facts:
         documents = list(map(numbers.get, fact.sources))
         document: int | list[int | None] | None = documents
         if not documents:
@@ -20,7 +20,7 @@ def as_learned(facts: Iterable[Fact], numbers: Mapping[str, int]) -> list[dict[s
         elif len(documents) == 1:
             document = documents[0]
         step = fact.learnings[0].step
-        entry = {"number": number, "text": fact.text, "document": document, "step": step}
+        entry: dict[str, Any] = {"text": fact.text, "document": document, "step": step}
         if fact.unproved:
             entry["not_in_document"] = list(fact.unproved)
         entries.append(entry)

@@ -152,10 +152,12 @@ def _subject(state: ResearchState) -> str:
 
 
 def _as_entries(learnings: Sequence[Learning], turn: Turn) -> list[dict[str, Any]]:
-    """Return learnings for the prompt; which step or task they are from is of no use there."""
-    entries = turn.learnings_for_prompt(learnings)
-    for entry in entries:
+    """Return learnings for the prompt, numbered from 1; which step or task they are from is of no
+    use there."""
+    entries = list[dict[str, Any]]()
+    for number, entry in enumerate(turn.learnings_for_prompt(learnings), 1):
         del entry["step"]
+        entries.append({"number": number, **entry})
     return entries
 
 
