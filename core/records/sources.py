@@ -405,7 +405,8 @@ class Dispute(Record):
     resolution: str = UNRESOLVED
     """Which claim holds and why, worded for the reader; `open` if that is not resolved."""
     is_named: bool = False
-    """Whether the editor found both sides in the text of a report; see `Audit.disagreements`."""
+    """Whether the editor found that a report needs no row on it below its text; see
+    `Audit.disagreements`."""
 
     @classmethod
     def between(

@@ -112,25 +112,34 @@ async def test_a_dispute_about_advice_that_the_text_names_has_no_table(tmp_path:
     assert rows_of(state) == []
 
 
-async def test_the_editor_finds_a_dispute_that_the_text_names_in_other_words(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("cites", "resolution", "most_words", "is_named"),
+    [
+        ("[1] and [2]", "open", 0, True),
+        ("[1]", "open", 500, False),
+        ("[1]", REGISTER, 0, False),
+        ("[1]", REGISTER, 500, True),
+    ],
+    ids=["both sides", "open", "no length is asked for", "resolved, and a length is asked for"],
+)
+async def test_the_editor_says_which_disputes_need_no_row(
+    tmp_path: Path, cites: str, resolution: str, most_words: int, is_named: bool
 ) -> None:
-    text = "Old things deserve care, says one side [1].\n\nFar below:\n\nMoney is short [2]."
-    form = calls(
-        call("grade_report", grades=[{"number": 1, "verdict": "answered"}], named_disputes=[1])
-    )
+    text = f"Old things deserve care, say some, money is short, say others {cites}."
+    grades = [{"number": 1, "verdict": "answered"}]
+    form = calls(call("grade_report", grades=grades, named_disputes=[1], most_words=most_words))
     judge = {"grade_report": [form], "": lambda messages, _: by_figures(messages[-1].text)}
     _, state = await answered(
         tmp_path,
         planner=["1. The lamp\n\n## Checklist\n- What to do with it"],
-        orchestrator=settling({**numbered(1, 2), "about": "advice"}),
+        orchestrator=settling({**numbered(1, 2), "about": "advice", "resolution": resolution}),
         researcher=declaring(f"{KEEP} [1]", dispute((KEEP, SELL), "advice")),
         writer=[text],
         verifier=ScriptedChatModel(replies=judge, profile=ModelProfile(max_input_tokens=100_000)),
     )
     assert state.report and state.report.audit
-    assert [found.is_named for found in state.report.audit.disagreements] == [True]
-    assert rows_of(state) == []
+    assert [found.is_named for found in state.report.audit.disagreements] == [is_named]
+    assert bool(rows_of(state)) != is_named
 
 
 @pytest.mark.parametrize("is_answered", [True, False])

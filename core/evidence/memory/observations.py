@@ -184,15 +184,19 @@ class ThreadDisputes:
         """Return the disputes that concern a text: those of which it cites a source (`cited`: their
         keys).
 
-        Those of which the editor found both sides in the draft are named if it cites both sources.
+        Those of which the editor found both sides in the draft are named if it cites both sources,
+        or if they are resolved and the request asks for a length, which a table would exceed.
         """
         keys = set(cited)
         draft = self._state.draft
         named = draft.named_disputes if draft else ()
+        is_limited = draft is not None and draft.most_words > 0
         concerning = list[Dispute]()
         for dispute in self._of_report():
             if not keys.isdisjoint(dispute.sources):
-                is_named = dispute.claims in named and keys.issuperset(dispute.sources)
+                needs_no_row = is_limited and dispute.is_resolved
+                is_named = needs_no_row or keys.issuperset(dispute.sources)
+                is_named = is_named and dispute.claims in named
                 concerning.append(dispute.model_copy(update={"is_named": is_named}))
         return concerning
 
