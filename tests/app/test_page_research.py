@@ -11,14 +11,23 @@ from typing import Any
 import pytest
 from kit.commands import Point, WireDesk, wire_desk
 from kit.engines import Answer, found
+from kit.models import QUESTIONS
 from kit.openai_server import Received, Reply, say, use
 from kit.page import FURTHER, HELD, Barriers, Reader, ask, barriers_at, choose_edit, reply, served
 from kit.wire import END, FACTS, hand_out, noted, task_of, written
 
+from deep_research.core.events.blocks import wordings_of
+
 OPEN = "What does the draft leave open?"
 SECTIONED = "What is on the coast, in sections?"
+LONG = "What is on the coast, in long sections?"
 BROKEN = "Which researcher writes nothing?"
 BROKEN_TASK = "light, by a model that writes nothing"
+LIT = "It was in 1844, not before, that it was lit."
+LONG_REPORT = say(
+    f"## Light\n\n{LIT} [1]\n\n{QUESTIONS}\n\n## Keeper\n\n{FACTS['keeper']} [2]"
+)
+"""A report whose first section is judged while the second one is written."""
 AGAIN = f"Research this task again, because its researcher failed: {BROKEN_TASK}"
 WRITER = Point("writer", "", 2)
 """The call for a report on two findings."""
@@ -47,7 +56,7 @@ def find(request: Received) -> Reply:
 
 def write(request: Received) -> Reply:
     if SECTIONED not in request.prompt or FURTHER in request.prompt:
-        return written(request)
+        return LONG_REPORT if LONG in request.prompt else written(request)
     return say(f"## Light\n\n{FACTS['light']} [1]\n\n## Keeper\n\n{FACTS['keeper']} [2]")
 
 
@@ -111,6 +120,22 @@ def test_each_stage_is_named_with_the_time_that_it_has_taken(
         doing.filter(has_text=re.compile(r"^Writing the report · \d+ s$")).wait_for()
         page.get_by_role("button", name="Stop").click()
         page.get_by_text("This run was stopped").wait_for()
+
+
+def test_a_written_report_whose_sections_are_judged_is_said_to_be_checked(
+    reader: Reader, desk: WireDesk
+) -> None:
+    with reader.page() as page:
+        doing = page.locator("#strip .doing")
+        desk.holds.points.add(Point("verifier", LIT))
+        ask(page, LONG)
+        checking = re.compile(rf"^({'|'.join(wordings_of('verify'))})")
+        doing.filter(has_text=checking).wait_for()
+        assert page.locator("#draft", has_text=FACTS["keeper"]).is_visible()
+        page.reload()
+        doing.filter(has_text=checking).wait_for()
+        desk.holds.release()
+        page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
 
 
 def test_what_the_draft_leaves_open_is_researched_in_view(

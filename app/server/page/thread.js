@@ -239,6 +239,8 @@ function doing(exchange) {
   if (run.is_finishing && !story.isWriting && !run.nodes.some((name) => name.startsWith("write_"))) return "Finishing with what was found";
   if (late) return `More research: ${late.title}`;
   if (run.nodes.includes("orchestrate")) return isResearched ? "Evaluating what was found" : "Deciding what to research";
+  // A draft that is written may still be judged by the node that has written it.
+  if (story.isWriting && story.activity) return story.activity;
   return run.nodes.map((name) => NODES[name]).find(Boolean) || story.activity || (isResearched ? "Researching" : "Reading the question");
 }
 
