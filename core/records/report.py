@@ -234,11 +234,16 @@ class UnitVerdict(Record):
     after: str = ""
     """If it was corrected: its text afterwards; empty if it was taken out."""
     reason: str = ""
-    """If it was corrected, or rests on an assumption: why, for the reader."""
+    """If it was corrected, is marked or not verified: why, for the reader; may be empty."""
     decided_by: DecidedBy = ""
     """What the verdict rests on; empty if nothing was decided."""
     calculations: tuple[Calculation, ...] = ()
     """The calculations from which its figures follow."""
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether it is marked because the sources say something else."""
+        return self.shown == "marked" and self.words != ""
 
 
 class Audit(Record):

@@ -24,9 +24,7 @@ LONG = "What is on the coast, in long sections?"
 BROKEN = "Which researcher writes nothing?"
 BROKEN_TASK = "light, by a model that writes nothing"
 LIT = "It was in 1844, not before, that it was lit."
-LONG_REPORT = say(
-    f"## Light\n\n{LIT} [1]\n\n{QUESTIONS}\n\n## Keeper\n\n{FACTS['keeper']} [2]"
-)
+LONG_REPORT = say(f"## Light\n\n{LIT} [1]\n\n{QUESTIONS}\n\n## Keeper\n\n{FACTS['keeper']} [2]")
 """A report whose first section is judged while the second one is written."""
 AGAIN = f"Research this task again, because its researcher failed: {BROKEN_TASK}"
 WRITER = Point("writer", "", 2)

@@ -34,10 +34,10 @@ export function forget() {
 const exchangeAt = (element) => page.thread.exchanges[element.closest(".exchange")?.dataset.index] ?? exchangeInView();
 
 // `of` names the numbering: a report's (`question=ID`) or, in links of messages, the thread's.
-export async function openSource(number, of, quotes, at) {
+export async function openSource(number, of, quotes, at, marked) {
   const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?${of}`);
   const dialog = byId("source");
-  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit, at));
+  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit, at, marked));
   offerUse();
   openDialog(dialog);
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
@@ -209,7 +209,7 @@ export const clicked = {
   "add-line": (control) => changeLines(addLine, control),
   "drop-line": (control) => changeLines(dropLine, control),
   "move-line": (control) => say(changeLines(moveLine, control.parentElement, control.value)),
-  "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control), control.closest(".quote")?.querySelector("[data-page]")?.dataset.page),
+  "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control), control.closest(".quote")?.querySelector("[data-page]")?.dataset.page, control.getAttribute("aria-description")),
   "open-file": (control) => openFile(control, page.thread.id, control.closest("#source") ? "of=thread" : `question=${exchangeAt(control).run.question_id}`),
   "close-source": () => byId("source").close(),
   "exclude-source": starting((control) => exclude(control)),

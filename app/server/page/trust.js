@@ -10,7 +10,7 @@ const place = (words) => button("show-statement", words, { class: "link", title:
 
 const LISTS = {
   corrected: ({ text, after, reason }) => [h("del", {}, text), " ", after ? h("ins", {}, place(after)) : h("span", { class: "quiet" }, "Taken out"), reason && h("p", { class: "quiet" }, reason)],
-  not_verified: ({ text, quote, number }) => [place(text), quote && h("p", { class: "quiet" }, "The source says: ", h("q", {}, quote), " ", cite(number))],
+  not_verified: ({ text, verdict, reason, quote, number }) => [place(text), h("p", { class: "why" }, [verdict, reason].filter(Boolean).join(": ")), quote && h("p", { class: "quiet" }, "The source says: ", h("q", {}, quote), " ", cite(number))],
   contradictions: ({ sides, resolution }) => [sides.map(({ text, number, title, date }) => h("p", {}, text, " ", cite(number), h("span", { class: "quiet" }, ` ${[title, date].filter(Boolean).join(", ")}`))),
     h("p", { class: "quiet" }, resolution || "Not resolved: nothing decides between the two.")],
   open: ({ text }) => text,
