@@ -216,6 +216,8 @@ class ClaimCheck(Record):
     """Whether the report marks it as not verified."""
 
 
+PASSAGE_GAP = " … "
+"""Between the words of several passages in a verdict."""
 Shown = Literal["supported", "corrected", "marked", "not_verified", "reasoning"]
 """The status of a unit as shown to readers; `reasoning` needs no source."""
 

@@ -145,8 +145,10 @@ export function markChanges(report, texts) {
   }
 }
 
-// The lines of a quote with figures of the citing statement; all of it if no line has any.
+// The words of a quote that decided the verdict; or its lines with figures of the citing statement; all of it if no line has any.
 function decisive(quote, chip) {
+  const deciding = [...quote.querySelectorAll("mark")].map((part) => part.textContent);
+  if (deciding.length) return deciding;
   let claim = chip?.previousElementSibling;
   while (claim && !claim.matches(".claim")) claim = claim.previousElementSibling;
   const figures = claim?.textContent.match(/\d[\d.,]*\d|\d/g) ?? [];
