@@ -218,6 +218,29 @@ def test_each_part_of_the_line_opens_its_list(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+BEHIND = """async () => {
+  const {fillTrust} = await import("/page/trust.js");
+  const {parsed} = await import("/page/dom.js");
+  const line = (n) => `<li id="calc-${n}"><span class="number">calc ${n}</span></li>`;
+  const judged = "<ul><li>A statement<ul><li>1 + 1</li><li>2 + 2</li></ul></li></ul>";
+  const report = parsed(`<article><button class="cite calc">calc 2</button></article>
+    <section aria-labelledby="calculations"><h2></h2><ol>${line(1)}${line(2)}</ol>${judged}</section>`).body;
+  const section = parsed('<div class="trust"><p class="calculations"><span class="trust-list">').body;
+  fillTrust(section, report);
+  const [cited, others] = [":scope > ol > li", "details > ol > li"].map((lines) =>
+    [...section.querySelectorAll(`.trust-list`)].flatMap((list) => [...list.querySelectorAll(lines)]));
+  return [cited, others].map((lines) => lines.map((item) => item.textContent)).concat(section.querySelector("summary").textContent);
+}"""
+"""The calculations that are listed as cited and as others, and what says how many these are."""
+
+
+@pytest.mark.slow
+def test_calculations_that_the_report_does_not_cite_are_listed_apart(page: Any) -> None:
+    cited, others, words = page.evaluate(BEHIND)
+    assert (cited, others) == (["calc 2"], ["calc 1"])
+    assert words.startswith("and 3 more")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_marked_number_says_why_before_its_passage(

@@ -33,12 +33,17 @@ export function trustLine(run) {
       h("div", { class: "trust-list" }, name === "supported" ? basis(trust, idOf(run)) : items.length ? h("ol", {}, items.map((item) => h("li", { dir: "auto" }, LISTS[name](item)))) : "An earlier version stored this report without the list."))));
 }
 
-// Calculations are listed as in the report: with formula, inputs and their sources.
+// Calculations are listed as in the report: with formula, inputs and their sources; first those that it cites.
 export function fillTrust(section, report) {
   const list = section.querySelector(".trust .calculations .trust-list"), heading = report.querySelector('[aria-labelledby$="calculations"] > h2');
   if (!list || !heading) return;
   list.replaceChildren(...[...heading.parentElement.children].filter((part) => part !== heading).map((part) => part.cloneNode(true)));
   for (const element of list.querySelectorAll("[id]")) element.removeAttribute("id");
+  const cited = new Set([...report.querySelectorAll("article .cite.calc")].map((chip) => chip.textContent));
+  const others = [...list.querySelectorAll(":scope > ol > li")].filter((line) => !cited.has(line.querySelector(".number").textContent));
+  const more = [others.length > 0 && h("ol", { class: "sources calculations" }, others), ...list.querySelectorAll(":scope > ul")].filter(Boolean);
+  const number = others.length + list.querySelectorAll(":scope > ul > li > ul > li").length;
+  if (more.length) list.append(h("details", {}, h("summary", {}, `and ${number} more, on which these rest or with which statements were checked`), more));
 }
 
 // Brings the statement with these words into view, or the row or paragraph that has most of it.
