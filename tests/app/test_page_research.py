@@ -136,6 +136,28 @@ def test_a_written_report_whose_sections_are_judged_is_said_to_be_checked(
         page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
 
 
+COUNTED_DOWN = """async () => {
+  const {askingAgain} = await import("/page/living.js");
+  window.words = askingAgain({seconds: 12, reason: "it is busy"});
+}"""
+
+
+def test_the_time_until_a_model_is_asked_again_is_counted_down(reader: Reader) -> None:
+    with reader.page() as page:
+        page.clock.install()
+        page.evaluate(COUNTED_DOWN)
+        page.clock.pause_at(page.evaluate("Date.now() + 1000"))
+        before = page.evaluate("words()")
+        page.clock.run_for(5000)
+        after = page.evaluate("words()")
+        [left, later] = [
+            int(re.search(r"in (\d+) s: it is busy$", said)[1]) for said in (before, after)
+        ]
+        assert left <= 11 and later == left - 5
+        page.clock.run_for(12_000)
+        assert page.evaluate("words()") == "Asking the model again now: it is busy"
+
+
 def test_what_the_draft_leaves_open_is_researched_in_view(
     reader: Reader, desk: WireDesk, barriers_of: Barriers
 ) -> None:

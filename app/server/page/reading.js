@@ -112,6 +112,17 @@ async function copy(control, words, isFormatted) {
 }
 
 const exportOf = (element, format) => `/research/runs/${page.thread.id}/export?format=${format}&question=${exchangeAt(element).run.question_id}`;
+// A PDF of a long report takes some seconds.
+async function download(control) {
+  const menu = control.closest(".menu").querySelector("summary");
+  say((menu.textContent = `Making ${control.textContent}…`));
+  try {
+    await server.download(exportOf(control, control.value));
+  } finally {
+    menu.textContent = "Download";
+  }
+}
+
 const reply = (value) => server.reply(page.thread.id, latest().run.graph, value);
 
 async function replyToPlan(value) {
@@ -191,7 +202,7 @@ export const clicked = {
   skip: starting(() => reply({ action: "approve" })),
   end: starting(() => replyToPlan({ action: "end" })),
   "as-table": asTable,
-  export: (control) => server.download(exportOf(control, control.value)),
+  export: download,
   copy: (control) => copy(control, server.text(exportOf(control, "md")), true),
   "copy-markdown": (control) => copy(control, server.text(exportOf(control, "md"))),
   notify: ({ value }) => notices.choose(value).then(() => page.thread && drawStrip()),

@@ -9,7 +9,7 @@ import { offerView } from "./notify.js";
 import { review } from "./plan.js";
 import { tableHolder } from "./table.js";
 import { trustLine } from "./trust.js";
-import { isEdit, kindWords, reportTitle, revertWords, versionList } from "./versions.js";
+import { isEdit, kindWords, reportTitle, reportsOf, revertWords } from "./versions.js";
 
 const LONG_QUESTION = 130, LONG_LINE = 300, MOST_CARDS = 30;
 
@@ -187,7 +187,7 @@ function reportPart(exchange, formats) {
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
     isDone && trustLine(run),
     isDone && run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE)),
-    isDone && isLatest && versionList(run),
+    isDone && h("div", { class: "version-line", "data-keep": true, "data-key": "versions" }),
     h("div", { class: "text", "data-keep": true, "data-key": "text" }, isDone ? h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))
       : h("div", {}, h("div", {}, h("article", { class: "report", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })))), moreView(exchange));
 }
@@ -253,12 +253,12 @@ function doingFor({ story, stepped }, seconds) {
 export function strip(exchange, seconds, costs) {
   const { run, story, passing, signs } = exchange, lasted = doingFor(exchange, seconds);
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
-  return [dot("running"), h("span", { class: "doing" }, silence(signs) || passing || [doing(exchange), lasted > 0 && h("span", { class: "quiet" }, ` · ${duration(lasted)}`)]),
+  return [dot("running"), h("span", { class: "doing" }, silence(signs) || passing?.() || [doing(exchange), lasted > 0 && h("span", { class: "quiet" }, ` · ${duration(lasted)}`)]),
     h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock", title: "Time of work; pauses do not count" }, duration(seconds)), run.status === "running" && finishButton({ run, story }), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
 // The report that words can change; none without a model.
-export const changeable = (run, offer) => (offer?.may_edit ? run.versions.findLast(({ kind }) => kind !== "answer") : undefined);
+export const changeable = (run, offer) => (offer?.may_edit ? reportsOf(run).at(-1) : undefined);
 
 // What the words in the box do: they ask on, or change the report, which is named.
 function wayChoice({ way, index, run }, { number, question_id: changed }) {
