@@ -14,6 +14,7 @@ from kit.engines import Answer, found
 from kit.models import QUESTIONS
 from kit.openai_server import Received, Reply, say, use
 from kit.page import FURTHER, HELD, Barriers, Reader, ask, barriers_at, choose_edit, reply, served
+from kit.server import Server
 from kit.wire import END, FACTS, hand_out, noted, task_of, written
 
 from deep_research.core.events.blocks import wordings_of
@@ -29,6 +30,11 @@ LONG_REPORT = say(f"## Light\n\n{LIT} [1]\n\n{QUESTIONS}\n\n## Keeper\n\n{FACTS[
 AGAIN = f"Research this task again, because its researcher failed: {BROKEN_TASK}"
 WRITER = Point("writer", "", 2)
 """The call for a report on two findings."""
+SUGGESTED = [
+    "How tall is the Skerry Light, and what does that mean?",
+    "How do the lights differ?",
+    "Which light should be mended first?",
+]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
@@ -60,6 +66,8 @@ def write(request: Received) -> Reply:
 
 def grade(request: Received) -> Reply:
     """Send a researcher out on what the draft lacks, then add what it has found."""
+    if "suggest_questions" in request.tools:
+        return use(("suggest_questions", {"questions": SUGGESTED}))
     if "grade_report" not in request.tools:
         return use(("save_word", {"word": "amber"}))
     answered: list[Any] = [{"number": number, "verdict": "answered"} for number in (1, 2)]
@@ -136,26 +144,40 @@ def test_a_written_report_whose_sections_are_judged_is_said_to_be_checked(
         page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
 
 
+def test_examples_are_worded_from_the_documents_by_the_model_once(
+    reader: Reader, desk: WireDesk, tmp_path: Path
+) -> None:
+    desk.forget()
+    token: dict[str, Any] = {"DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true"}
+    with Server(tmp_path, **token) as server:
+        for _ in range(2):
+            with Reader(reader.browser, server).page() as page:
+                page.locator(".example", has_text=SUGGESTED[0]).wait_for()
+                assert page.locator(".example").all_inner_texts() == SUGGESTED
+        asked = [each for each in desk.lab.models.requests if "suggest_questions" in each.tools]
+        assert len(asked) == 1 and len(asked[0].system + asked[0].prompt) < 8_000
+        # Documents that have changed are asked about anew.
+        (server.docs / "new.md").write_text("# The Anlow Light\n\n## Height\n\nIt is 40 m tall.")
+        with Reader(reader.browser, server).page() as page:
+            page.locator(".example", has_text=SUGGESTED[0]).wait_for()
+        asked = [each for each in desk.lab.models.requests if "suggest_questions" in each.tools]
+        assert len(asked) == 2 and "It is 40 m tall." in asked[1].prompt
+
+
 COUNTED_DOWN = """async () => {
   const {askingAgain} = await import("/page/living.js");
-  window.words = askingAgain({seconds: 12, reason: "it is busy"});
+  let now = 1e12;
+  Date.now = () => now;
+  const words = askingAgain({seconds: 12, reason: "it is busy"});
+  return [0, 5000, 12000].map((later) => (now = 1e12 + later) && words());
 }"""
 
 
 def test_the_time_until_a_model_is_asked_again_is_counted_down(reader: Reader) -> None:
     with reader.page() as page:
-        page.clock.install()
-        page.evaluate(COUNTED_DOWN)
-        page.clock.pause_at(page.evaluate("Date.now() + 1000"))
-        before = page.evaluate("words()")
-        page.clock.run_for(5000)
-        after = page.evaluate("words()")
-        [left, later] = [
-            int(re.search(r"in (\d+) s: it is busy$", said)[1]) for said in (before, after)
+        assert page.evaluate(COUNTED_DOWN) == [
+            f"Asking the model again {when}: it is busy" for when in ("in 12 s", "in 7 s", "now")
         ]
-        assert left <= 11 and later == left - 5
-        page.clock.run_for(12_000)
-        assert page.evaluate("words()") == "Asking the model again now: it is busy"
 
 
 def test_what_the_draft_leaves_open_is_researched_in_view(

@@ -63,7 +63,10 @@ async function go() {
   view.open(thread, { refreshRuns, fail, missing });
   await offered();
   refreshRuns().catch(fail);
-  if (byId("question")) home.draw();
+  if (byId("question")) {
+    home.draw();
+    home.suggest();
+  }
   if (linked) await opened.openSource(linked, "of=thread");
 }
 
