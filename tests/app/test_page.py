@@ -680,7 +680,7 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
         page.locator("summary", has_text="2 versions of this report").click()
         assert "Edited" in page.locator(".versions li").first.inner_text()
         newer = page.locator(".exchange").first.locator(".newer")
-        assert newer.inner_text() == "Version 2 of this report is ready. Go to version 2"
+        assert newer.inner_text() == "Version 2 of this report is ready."
         newer.get_by_role("link").click()
         assert page.evaluate("document.activeElement.textContent") == SHORTER
         # After a reload nothing is marked, and the line is still there.

@@ -138,6 +138,7 @@ def test_a_written_report_whose_sections_are_judged_is_said_to_be_checked(
         checking = re.compile(rf"^({'|'.join(wordings_of('verify'))})")
         doing.filter(has_text=checking).wait_for()
         assert page.locator("#draft", has_text=FACTS["keeper"]).is_visible()
+        page.locator(".byline", has_text="Draft, written and being checked").wait_for()
         page.reload()
         doing.filter(has_text=checking).wait_for()
         desk.holds.release()
@@ -311,7 +312,7 @@ def test_below_a_short_answer_the_page_says_which_report_a_change_concerns(
         reply(page, FURTHER, "Ask")
         page.locator(".report article", has_text=FACTS["harbour"]).wait_for()
         choose_edit(page)
-        effect = f"Makes a new version of {SECTIONED} (version 1), not of the answer above;"
+        effect = f"Makes version 2 of {SECTIONED}, not of the answer above;"
         assert words.inner_text().startswith(effect)
         assert barriers_at(page, barriers_of, 1500, 390) == []
 

@@ -174,14 +174,20 @@ const titleOf = ({ run, question }) => run.title && !question.replace(/\s+/g, " 
 
 export const isFinished = ({ has_report, status }) => has_report && status !== "running";
 
+// Whether a draft is written to its end; what is done then is announced.
+const isWritten = ({ story }) => story.isWriting && story.activity !== "";
+
 // What stands above a draft.
-const draftLine = ({ status }) => (status === "running" ? [h("strong", {}, "Draft"), ", which can still change"] : [h("strong", {}, "Unfinished draft"), ", not checked against its sources"]);
+function draftLine(exchange) {
+  if (exchange.run.status !== "running") return [h("strong", {}, "Unfinished draft"), ", not checked against its sources"];
+  return [h("strong", {}, "Draft"), isWritten(exchange) ? ", written and being checked: it can still change" : ", still being written"];
+}
 
 // The report, or its draft, whose element it keeps; a run that has ended early leaves its draft.
 function reportPart(exchange, formats) {
   const { run, isLatest } = exchange, isDone = isFinished(run);
-  return h("div", { class: "report-part", "data-part": "report", "data-key": "report" },
-    titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, isDone ? byline(exchange) : draftLine(run)),
+  return h("div", { class: isWritten(exchange) ? "report-part written" : "report-part", "data-part": "report", "data-key": "report" },
+    titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, isDone ? byline(exchange) : draftLine(exchange)),
       isDone && h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report with its formatting" }), button("copy-markdown", "Copy Markdown"), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
@@ -239,8 +245,8 @@ function doing(exchange) {
   if (run.is_finishing && !story.isWriting && !run.nodes.some((name) => name.startsWith("write_"))) return "Finishing with what was found";
   if (late) return `More research: ${late.title}`;
   if (run.nodes.includes("orchestrate")) return isResearched ? "Evaluating what was found" : "Deciding what to research";
-  // A draft that is written may still be judged by the node that has written it.
-  if (story.isWriting && story.activity) return story.activity;
+  // The node that has written it may still wait for its check.
+  if (isWritten(exchange)) return story.activity;
   return run.nodes.map((name) => NODES[name]).find(Boolean) || story.activity || (isResearched ? "Researching" : "Reading the question");
 }
 
@@ -263,7 +269,7 @@ export const changeable = (run, offer) => (offer?.may_edit ? reportsOf(run).at(-
 // What the words in the box do: they ask on, or change the report, which is named.
 function wayChoice({ way, index, run }, { number, question_id: changed }) {
   const choice = (value, words) => h("label", {}, h("input", { type: "radio", name: "way", value, checked: value === way }), h("span", {}, words));
-  const effect = way === "edit" ? ["Makes a new version of ", h("strong", { dir: "auto" }, reportTitle(run)), ` (version ${number})${changed === run.question_id ? "" : ", not of the answer above"}; your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
+  const effect = way === "edit" ? [`Makes version ${number + 1} of `, h("strong", { dir: "auto" }, reportTitle(run)), `${changed === run.question_id ? "" : ", not of the answer above"}; your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
   return h("fieldset", { class: "ways", "data-key": `ways-${index}` }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect));
 }
 

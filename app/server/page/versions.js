@@ -36,7 +36,7 @@ export function revertWords(run) {
 // The versions of the report, without short answers.
 export const reportsOf = ({ versions }) => versions.filter(({ kind }) => kind !== "answer");
 
-export const newerLine = ({ index }, { number }) => h("p", { class: "notice newer" }, `Version ${number} of this report is ready. `, h("a", { href: `#question-${index}` }, `Go to version ${number}`));
+export const newerLine = ({ index }, { number }) => h("p", { class: "notice newer" }, h("a", { href: `#question-${index}` }, `Version ${number} of this report`), " is ready.");
 
 export function versionList(run) {
   const reports = reportsOf(run), latest = reports.at(-1);
