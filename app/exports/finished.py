@@ -264,9 +264,13 @@ class SourceQuote(NamedTuple):
         patterns = list[str]()
         for words in sorted(self.words, key=len, reverse=True):
             patterns.append(r"\s+".join(map(re.escape, plain_words(words).split())))
-        parts = re.split(f"({'|'.join(filter(None, patterns))})", text) if self.words else [text]
-        is_partly = any(part.strip() for part in parts[::2])
-        return parts if is_partly else [text]
+        deciding = "|".join(filter(None, patterns))
+        if not deciding:
+            return [text]
+        parts = re.split(f"({deciding})", text)
+        if not "".join(parts[::2]).strip():
+            return [text]
+        return parts
 
 
 def quotes_of(finished: Finished) -> list[SourceQuote]:

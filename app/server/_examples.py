@@ -12,14 +12,16 @@ from langchain_core.messages import HumanMessage
 from ...core.errors import DeepResearchError, log_failure
 from ...core.events.call import Emitter, SilentEvents
 from ...core.events.packets import Placement
+from ...core.evidence.text.language import detect_language
 from ...core.library.library import DocumentOutline, Library
 from ...core.models.resolve import RoleModels
+from ...core.records.research import Run
 from ...core.records.sources import short_hash
 from ...core.settings.context import Context
 from ...core.store.pages import Pages
 from ...core.writing.forms import Filler, Form
+from ...core.writing.language import Language
 from ...prompts import fenced_knowledge
-from .._source_check import run_for_check
 
 _CHARACTERS = 4_500
 """Maximum length of what the model is shown of the documents."""
@@ -90,7 +92,16 @@ async def _asked(shown: Sequence[dict[str, Sequence[str] | str]], context: Conte
     await RoleModels(context).load()
     fitted = RoleModels(context).fitted_settings()
     words = [str(words) for entry in shown for words in entry.values()]
-    run = run_for_check("\n".join(words), fitted)
+    language = Language.named(detect_language("\n".join(words)) or "en")
+    run = Run(
+        id="examples",
+        question="",
+        date=fitted.clock.now().strftime("%A, %d %B %Y"),
+        language=language.name,
+        language_code=language.code,
+        is_resumable=True,
+        version="",
+    )
     events = SilentEvents(Emitter(lambda _: None), Placement(turn_index=0))
     filler = Filler(fitted, run, events, events.placement)
     documents = HumanMessage(fenced_knowledge(documents=shown))

@@ -18,8 +18,9 @@ def shorten_log() -> None:
     for handler in logging.getLogger().handlers:
         handler.addFilter(_without_traceback)
     logging.getLogger(_PACKAGE).setLevel(logging.WARNING)
-    # It warns of each rule of the style sheet that is not for paper.
-    logging.getLogger("weasyprint").addFilter(_as_detail)
+    # It warns of each rule of the style sheet that is not for paper, and names its steps.
+    for name in ("weasyprint", "weasyprint.progress"):
+        logging.getLogger(name).addFilter(_as_detail)
     # httpx logs URLs, which contain queries and OpenAlex's key.
     logging.getLogger("httpx").setLevel(logging.WARNING)
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice
 from math import log
 from pathlib import Path, PurePath
 from typing import NamedTuple, TypeVar
@@ -366,11 +366,12 @@ def _outlines(root: Root, files: Sequence[FoundFile]) -> Iterator[DocumentOutlin
             with suppress(Unreadable):
                 text = read_file(root.path, file, _OUTLINE_BYTES).decode("utf-8", "replace")
                 headings = [heading.strip("*_` ") for heading in _HEADING.findall(text)]
-                figures = [line.strip()[:_FIGURES_LINE] for line in _FIGURES.findall(text)]
+                for line in islice(_FIGURES.finditer(text), _FIGURES_LINES):
+                    figures.append(line[0].strip()[:_FIGURES_LINE])
         if not headings:
             name = Path(file.path or root.name).stem
             headings = [re.sub(r"[_-]+", " ", name).strip()]
-        yield DocumentOutline(headings[0], tuple(headings[1:]), tuple(figures[:_FIGURES_LINES]))
+        yield DocumentOutline(headings[0], tuple(headings[1:]), tuple(figures))
 
 
 def _with_pictures_counted(unread: Iterable[LeftOut]) -> list[LeftOut]:

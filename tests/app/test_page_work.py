@@ -483,7 +483,7 @@ def test_a_downloaded_report_is_named_after_its_title(reader: Reader) -> None:
         box = menu.bounding_box()
         assert box["x"] + box["width"] <= 375 - 16
         held = list[Any]()
-        page.route("**/export?format=md*", held.append)
+        page.route("**/export?format=md*", lambda route: held.append(route))
         menu.click()
         with page.expect_download() as loaded:
             page.get_by_role("button", name="Markdown", exact=True).click()

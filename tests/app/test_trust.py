@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import httpx
 import lxml.html
 import pytest
 from kit.commands import Desk
@@ -239,6 +240,15 @@ def test_calculations_that_the_report_does_not_cite_are_listed_apart(page: Any) 
     cited, others, words = page.evaluate(BEHIND)
     assert (cited, others) == (["calc 2"], ["calc 1"])
     assert words.startswith("and 3 more")
+
+
+@pytest.mark.slow
+def test_a_pdf_leaves_no_warnings_in_the_log(server: Server) -> None:
+    pytest.importorskip("weasyprint")
+    url = f"{server.url}/research/runs/{thread_id('corrected')}/export?format=pdf"
+    sent = httpx.get(url, headers={"X-Api-Key": server.token}, timeout=WAIT / 1000)
+    assert sent.content.startswith(b"%PDF")
+    assert "weasyprint" not in server.log.read_text("utf-8")
 
 
 @pytest.mark.slow
