@@ -688,13 +688,13 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
         second.locator(".done").wait_for()
         second.locator("article li").first.wait_for()
         assert page.locator("[data-changed]").count() == 0
-        # A short answer has no versions, and leaves those of the report where they are.
+        # The report on a further question is no newer state of this one.
         reply(page, FURTHER, "Ask")
         page.locator(".exchange").nth(2).locator(".report article").wait_for()
         for _ in range(2):
             lines = page.locator(".version-line").all_inner_texts()
-            assert lines[0].startswith("Version 2 of this report is ready.")
-            assert lines[1].startswith("2 versions of this report") and lines[2] == ""
+            assert lines[:2] == ["Version 2 of this report is ready.", ""]
+            assert lines[2].startswith("3 versions of this report")
             page.reload()
             page.locator(".exchange").nth(2).locator(".report article").wait_for()
 

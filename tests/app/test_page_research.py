@@ -314,6 +314,7 @@ def test_below_a_short_answer_the_page_says_which_report_a_change_concerns(
         choose_edit(page)
         effect = f"Makes version 2 of {SECTIONED}, not of the answer above;"
         assert words.inner_text().startswith(effect)
+        assert page.locator(".version-line").all_inner_texts() == ["", ""]
         assert barriers_at(page, barriers_of, 1500, 390) == []
 
 

@@ -81,14 +81,15 @@ function write() {
   if (top < BAR && bottom > BAR && bottom < byId("dock").getBoundingClientRect().top + NEAR) shift(draft.getBoundingClientRect().bottom - bottom);
 }
 
-// The latest version of the report lists all of them, and the others lead to it, also those that are not redrawn.
+// The latest version lists all of them, and those that were changed lead to what came of them; also in questions that are not redrawn.
 function drawVersions() {
   const { exchanges } = page.thread, { run } = latest(), reports = reportsOf(run);
-  const newest = exchanges.find((each) => each.run.question_id === reports.at(-1)?.question_id);
-  if (!newest) return;
-  for (const each of exchanges) {
-    const holder = sectionOf(each)?.querySelector("[data-key=versions]"), isReport = reports.some((version) => version.question_id === each.run.question_id);
-    if (holder) show(holder, each === newest ? versionList(run) : isReport && newerLine(newest, reports.at(-1)));
+  for (const each of reports.length ? exchanges : []) {
+    const at = reports.findIndex((version) => version.question_id === each.run.question_id), holder = sectionOf(each)?.querySelector("[data-key=versions]");
+    if (!holder) continue;
+    const next = reports.findIndex(({ kind }, index) => index > at && kind === "question"), newer = reports.at(next < 0 ? -1 : next - 1);
+    const made = at >= 0 && newer !== reports[at] && exchanges.find((other) => other.run.question_id === newer.question_id);
+    show(holder, at >= 0 && at === reports.length - 1 ? versionList(run) : made && newerLine(made, newer));
   }
 }
 
