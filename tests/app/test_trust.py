@@ -274,6 +274,12 @@ def test_a_marked_number_says_why_before_its_passage(
     chip.click()
     page.locator("#source .notice", has_text=why).wait_for()
     assert barriers_of(page) == []
+    # The focus returns to the number, whose preview does not outlive its view.
+    page.keyboard.press("Escape")
+    page.locator("#hint:popover-open").wait_for()
+    page.goto(f"{server.url}/#/")
+    page.locator(".depths").wait_for()
+    assert page.locator("#hint:popover-open").count() == 0
 
 
 @pytest.mark.slow

@@ -40,6 +40,7 @@ function leave() {
   Object.assign(page, { thread: null, stop: new AbortController() });
   view = home;
   for (const id of ["dock", "side", "side-button"]) byId(id).hidden = true;
+  byId("hint").togglePopover(false);
   byId("column").replaceChildren();
 }
 
