@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from langchain_core.messages import HumanMessage
 
 from ...core.errors import DeepResearchError, log_failure
-from ...core.events.call import Emitter, SilentEvents
+from ...core.events.call import SilentEvents
+from ...core.events.log import Emitter
 from ...core.events.packets import Placement
 from ...core.evidence.text.language import detect_language
 from ...core.library.library import DocumentOutline, Library
