@@ -449,7 +449,7 @@ def _outcome(
     by key, and `is_judged`: a model made the `verdict` of the check."""
     if verdict.shown == "supported" or verdict.shown == "corrected":
         return verdict.shown
-    if verdict.shown == "marked" and verdict.words:
+    if verdict.is_contradicted:
         return "contradicted"
     cited = [key for key in unit.sources if key in sources]
     if not cited:

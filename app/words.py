@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from ..core.evidence.citations.markers import cited_calculations
+
 if TYPE_CHECKING:
     from ..core.records.report import Audit, Report
     from ..core.records.research import Strategy, UsualCost
@@ -125,7 +127,7 @@ class ReportTrust(NamedTuple):
     contradictions: int = 0
     """Disputes between its sources."""
     calculations: int = 0
-    """Calculations behind its figures: those that its text cites, and those of the judge."""
+    """Calculations that its text cites."""
     open: int = 0
     """Gaps that it leaves."""
     answered: int = 0
@@ -158,10 +160,10 @@ class ReportTrust(NamedTuple):
     def of(cls, report: Report, gaps: Sequence[str]) -> ReportTrust:
         """Return what is known of a report, which leaves these gaps."""
         trust = cls.of_audit(report.audit) if report.audit else cls(was_checked=False)
-        of_judge = sum(map(len, report.calculations_of_judge.values()))
+        numbers = {calculation.number for calculation in report.calculations}
         verdicts = Counter(grade.verdict for grade in report.grades)
         return trust._replace(
-            calculations=len(report.calculations) + of_judge,
+            calculations=len(numbers.intersection(cited_calculations(report.text))),
             open=len(gaps),
             answered=verdicts["answered"],
             partly=verdicts["partly"],

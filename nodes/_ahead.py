@@ -176,7 +176,10 @@ class SectionChecks:
         )
 
     async def examinations(self) -> list[Examination]:
-        """Wait until the trial and all checks that were begun are done, and return the checks."""
+        """Wait until the trial and all checks that were begun are done, and return the checks; say
+        so if any is not."""
+        if not all(check.done() for check in self._checks):
+            self._turn.announce("verify")
         if self._may_judge:
             await self._may_judge
         done = list[Examination]()

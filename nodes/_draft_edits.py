@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,7 +23,6 @@ from ._report_edit import ReportEdit
 
 _NAMING_WORDS = 6
 """Number of words by which a block is named to the reader."""
-_BLOCK = re.compile(r"\bblock \d+")
 
 
 def shown_block(block: ReportBlock) -> dict[str, Any]:
@@ -97,18 +95,14 @@ def edited_draft(
 
 
 def left_out_sentence(edit: ReportEdit, reason: str, blocks: Sequence[ReportBlock]) -> str:
-    """Return for the user which edit of these blocks was left out, and why.
-
-    `reason` is worded for the model, which sees numbered blocks.
-    """
+    """Return for the user which edit of these blocks was left out; `reason` is for the model."""
     if not 0 <= edit.block <= len(blocks) or reason.startswith("there is no block"):
         return "A change was left out: the report has no such passage."
-    why = _BLOCK.sub("this passage", reason.partition(";")[0])
     if edit.block == 0:
-        return f"What was to stand at the beginning was left out: {why}."
+        return "What was to stand at the beginning could not be added."
     plain = replace_markers(blocks[edit.block - 1].text, " ")
     words = [word for word in plain.split() if any(map(str.isalnum, word))]
-    return f"The change to “{' '.join(words[:_NAMING_WORDS])} …” was left out: {why}."
+    return f"The change to “{' '.join(words[:_NAMING_WORDS])} …” could not be made."
 
 
 def _with_known(edit: ReportEdit, known: Collection[int]) -> ReportEdit:

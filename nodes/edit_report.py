@@ -538,6 +538,9 @@ class _Editor:
         if self._turn.context.verify == "off":
             self.notices.append(_NOT_CHECKED)
         for edit, reason in left_out:
+            if self._taken_out.statements:
+                # The user has asked for no change in these words.
+                break
             self.left_out.append(left_out_sentence(edit, reason, self._blocks))
         request = Conversation(self._state.messages).question
         fewest_words: int | None = 1

@@ -17,7 +17,7 @@ from ...core.evidence.citations.labels import Labels, labels
 from ...core.evidence.citations.rendering import link_to, without_marks
 from ...core.evidence.citations.sanitizing import commonmark, sanitized
 from ...core.evidence.text.sentences import sentences_of
-from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
+from ...core.records.report import PASSAGE_GAP, Audit, CitedPassage, ClaimVerdict, Report
 from ...core.records.research import Calculation, dollars
 from ...core.records.sources import Dispute, Source
 from ...core.writing.versions import ThreadVersions
@@ -253,6 +253,24 @@ class SourceQuote(NamedTuple):
     """The passage; None if the sentence cites none."""
     calculations: tuple[Calculation, ...] = ()
     """The calculations of the judge from which figures of the sentence follow."""
+    words: tuple[str, ...] = ()
+    """The words of sources that decided on the sentence; those of the passage may be among them."""
+
+    @property
+    def passage_parts(self) -> list[str]:
+        """The words of the passage: every second part decided on the sentence, if not all did."""
+        assert self.passage is not None
+        text = plain_words(self.passage.quote, "\n")
+        patterns = list[str]()
+        for words in sorted(self.words, key=len, reverse=True):
+            patterns.append(r"\s+".join(map(re.escape, plain_words(words).split())))
+        deciding = "|".join(filter(None, patterns))
+        if not deciding:
+            return [text]
+        parts = re.split(f"({deciding})", text)
+        if not "".join(parts[::2]).strip():
+            return [text]
+        return parts
 
 
 def quotes_of(finished: Finished) -> list[SourceQuote]:
@@ -262,17 +280,22 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
     """
     report = finished.report
     cited = {source.key: source for source in finished.cited}
+    deciding = dict[str, list[str]]()
     of_judge = dict[str, tuple[Calculation, ...]]()
     for verdict in report.verdicts:
+        if verdict.words:
+            deciding[verdict.text] = verdict.words.split(PASSAGE_GAP)
         # Others are cited in the text.
         own = tuple(each for each in verdict.calculations if not each.number)
         if own:
             of_judge[verdict.text] = own
     cells = dict[int, str]()
     calculations = list[tuple[int, tuple[Calculation, ...]]]()
+    quoted = list[tuple[int, list[str]]]()
     for unit in report_units(report.text, report.keys):
         if unit.text in of_judge:
             calculations.append((unit.start, of_judge[unit.text]))
+        quoted.append((unit.start, deciding.get(unit.text, [])))
         if unit.kind == "cell":
             # Table cells are shown with their row and column names.
             names = unit.text.removesuffix(unit.raw_words)
@@ -285,6 +308,10 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
         for start, lines in calculations:
             if claim.start <= start < claim.end:
                 worked += lines
+        words_quoted = list[str]()
+        for start, pieces in quoted:
+            if claim.start <= start < claim.end:
+                words_quoted += pieces
         for passage in known:
             source = cited[passage.source]
             quote = SourceQuote(
@@ -297,6 +324,7 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
                 verdict=claim.verdict,
                 passage=passage,
                 calculations=tuple(dict.fromkeys(worked)),
+                words=tuple(dict.fromkeys(words_quoted)),
             )
             quotes.append(quote)
         if not known:

@@ -18,8 +18,17 @@ def shorten_log() -> None:
     for handler in logging.getLogger().handlers:
         handler.addFilter(_without_traceback)
     logging.getLogger(_PACKAGE).setLevel(logging.WARNING)
+    # It warns of each rule of the style sheet that is not for paper, and names its steps.
+    for name in ("weasyprint", "weasyprint.progress"):
+        logging.getLogger(name).addFilter(_as_detail)
     # httpx logs URLs, which contain queries and OpenAlex's key.
     logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+def _as_detail(record: logging.LogRecord) -> bool:
+    """Make a record one of the level DEBUG; returns whether these are logged."""
+    record.levelno, record.levelname = logging.DEBUG, "DEBUG"
+    return logging.getLogger().isEnabledFor(logging.DEBUG)
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:

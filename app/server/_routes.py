@@ -53,6 +53,7 @@ from ..runs import RunBook, StoredRun
 from ..words import GRAPHS, EvidenceShown
 from ._bodies import sent_json
 from ._check_pool import UserChecks, end_idle_checkers
+from ._examples import model_examples
 from ._offer import offer_to, usual_costs
 from ._originals import file_name, original_of
 from ._run_search import contains, excerpt, run_texts
@@ -111,6 +112,15 @@ async def offer(request: Request) -> Response:
     offered = await asyncio.to_thread(offer_to, user, context)
     costs = await usual_costs(Pages(opened_books[-1].database.store, "", user), context)
     return JSONResponse(clean_nested({**offered, **costs}))
+
+
+async def suggest_examples(request: Request) -> JSONResponse:
+    """Return example questions that a model words from the user's documents; an empty list if it
+    does not, so that the page keeps those of the offer."""
+    user = _user(request)
+    context = await asyncio.to_thread(UserSettings().context_of, user)
+    pages = Pages(opened_books[-1].database.store, "examples", user)
+    return JSONResponse(clean_nested(await model_examples(pages, context)))
 
 
 async def list_runs(request: Request) -> Response:
@@ -436,6 +446,7 @@ def _refused_change() -> Iterator[None]:
 
 ROUTES: Sequence[Route] = (
     Route("/research/offer", offer),
+    Route("/research/examples", suggest_examples),
     Route("/research/check", check_report, methods=["POST"]),
     Route("/research/runs", list_runs),
     Route("/research/runs/{thread}", rename_run, methods=["PATCH"]),

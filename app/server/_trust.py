@@ -31,6 +31,8 @@ def trust_with_lists(stored: StoredRun) -> dict[str, Any] | None:
 def _lists(report: Report, stored: StoredRun) -> dict[str, list[dict[str, Any]]]:
     """Return the entries behind the numbers, by their names."""
     numbers = {key: number for number, key in report.keys.items()}
+    audit = report.audit
+    is_judged = audit is not None and audit.was_judged
     by_outcome: dict[str, list[dict[str, Any]]] = {
         "corrected": [],
         "marked": [],
@@ -38,11 +40,10 @@ def _lists(report: Report, stored: StoredRun) -> dict[str, list[dict[str, Any]]]
     }
     for verdict in report.verdicts:
         if verdict.shown in by_outcome:
-            by_outcome[verdict.shown].append(_statement(verdict, numbers.get(verdict.source, 0)))
+            statement = statement_data(verdict, numbers.get(verdict.source, 0), is_judged=is_judged)
+            by_outcome[verdict.shown].append(statement)
     marked = by_outcome["marked"]
     unproved = by_outcome["not_verified"]
-    audit = report.audit
-    is_judged = audit is not None and audit.was_judged
     points = list[dict[str, Any]]()
     for grade in report.grades:
         points.append(
@@ -62,13 +63,23 @@ def _lists(report: Report, stored: StoredRun) -> dict[str, list[dict[str, Any]]]
     }
 
 
-def _statement(verdict: UnitVerdict, number: int) -> dict[str, Any]:
+def statement_data(verdict: UnitVerdict, number: int, *, is_judged: bool) -> dict[str, Any]:
     """Return a statement that was corrected or is not verified; `number`: that of the source whose
     words decided."""
-    statement: dict[str, Any] = {"text": plain_words(verdict.text)}
+    statement: dict[str, Any] = {"text": plain_words(verdict.text), "reason": verdict.reason}
     if verdict.shown == "corrected":
-        return {**statement, "after": plain_words(verdict.after), "reason": verdict.reason}
-    return {**statement, "quote": plain_words(verdict.words), "number": number}
+        return {**statement, "after": plain_words(verdict.after)}
+    words = "not verified" if is_judged else "not judged"
+    if verdict.is_contradicted:
+        words = "contradicted"
+    elif verdict.shown == "marked" and not verdict.reason:
+        words = "not in the source"
+    return {
+        **statement,
+        "verdict": words,
+        "quote": plain_words(verdict.words),
+        "number": number,
+    }
 
 
 def _disputes(disputes: Iterable[Dispute], sources: dict[str, Source]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice
 from math import log
 from pathlib import Path, PurePath
 from typing import NamedTuple, TypeVar
@@ -70,6 +70,10 @@ _OUTLINE_FILES, _OUTLINED, _OUTLINE_BYTES = 200, 12, 200_000
 """Limits of an outline in each folder: files considered, documents outlined, and bytes of a file
 that is read."""
 _HEADING = re.compile(r"^#{1,3} +(.{4,60}?)[ #]*$", re.MULTILINE)
+_FIGURES = re.compile(r"^[^#|\n\d][^\n\d]*\d[^\n]*$", re.MULTILINE)
+"""A line of prose with a figure."""
+_FIGURES_LINES, _FIGURES_LINE = 2, 160
+"""Number of such lines in the outline of a document, and characters of each."""
 _MARKDOWN = (".md", ".markdown")
 
 Result = TypeVar("Result")
@@ -105,6 +109,8 @@ class DocumentOutline(NamedTuple):
 
     title: str
     headings: tuple[str, ...]
+    figures: tuple[str, ...] = ()
+    """Its first lines with figures, shortened."""
 
 
 class RootOutline(NamedTuple):
@@ -355,14 +361,17 @@ def _outlines(root: Root, files: Sequence[FoundFile]) -> Iterator[DocumentOutlin
     )
     for file in first[:_OUTLINED]:
         headings = list[str]()
+        figures = list[str]()
         if file.path.lower().endswith(_MARKDOWN) and file.size <= _OUTLINE_BYTES:
             with suppress(Unreadable):
                 text = read_file(root.path, file, _OUTLINE_BYTES).decode("utf-8", "replace")
                 headings = [heading.strip("*_` ") for heading in _HEADING.findall(text)]
+                for line in islice(_FIGURES.finditer(text), _FIGURES_LINES):
+                    figures.append(line[0].strip()[:_FIGURES_LINE])
         if not headings:
             name = Path(file.path or root.name).stem
             headings = [re.sub(r"[_-]+", " ", name).strip()]
-        yield DocumentOutline(headings[0], tuple(headings[1:]))
+        yield DocumentOutline(headings[0], tuple(headings[1:]), tuple(figures))
 
 
 def _with_pictures_counted(unread: Iterable[LeftOut]) -> list[LeftOut]:

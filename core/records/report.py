@@ -216,6 +216,8 @@ class ClaimCheck(Record):
     """Whether the report marks it as not verified."""
 
 
+PASSAGE_GAP = " … "
+"""Between the words of several passages in a verdict."""
 Shown = Literal["supported", "corrected", "marked", "not_verified", "reasoning"]
 """The status of a unit as shown to readers; `reasoning` needs no source."""
 
@@ -234,11 +236,16 @@ class UnitVerdict(Record):
     after: str = ""
     """If it was corrected: its text afterwards; empty if it was taken out."""
     reason: str = ""
-    """If it was corrected, or rests on an assumption: why, for the reader."""
+    """If it was corrected, is marked or not verified: why, for the reader; may be empty."""
     decided_by: DecidedBy = ""
     """What the verdict rests on; empty if nothing was decided."""
     calculations: tuple[Calculation, ...] = ()
     """The calculations from which its figures follow."""
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether it is marked because the sources say something else."""
+        return self.shown == "marked" and self.words != ""
 
 
 class Audit(Record):

@@ -38,7 +38,7 @@ from ..evidence.checking.source_text import SourceText, words_and_figures
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.words import tokens
 from ..models.resolve import profile_of
-from ..records.report import DecidedBy, JudgeGrade
+from ..records.report import PASSAGE_GAP, DecidedBy, JudgeGrade
 from ..records.research import Calculation, by_calculation_number
 from ..records.sources import Extent, Source
 from .forms import Filler, Form
@@ -148,7 +148,7 @@ class UnitJudgement(NamedTuple):
     def words(self) -> str:
         """The quoted words of all passages, then those of the request and the report."""
         quoted = [passage.words for passage in self.passages]
-        return " … ".join(dict.fromkeys([*quoted, *self.elsewhere]))
+        return PASSAGE_GAP.join(dict.fromkeys([*quoted, *self.elsewhere]))
 
     @property
     def decided_by(self) -> DecidedBy:

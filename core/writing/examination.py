@@ -946,8 +946,8 @@ class Examination:
         if judgement.passages:
             source = judgement.passages[0].source
         reason = ""
-        if judgement.doubt and judgement.doubt.kind == "assumption":
-            reason = judgement.doubt.message
+        if shown in ("marked", "not_verified"):
+            reason = _why_not(judgement)
         return UnitVerdict(
             text=unit.text,
             shown=shown,
@@ -1367,6 +1367,18 @@ def _said_instead(unit: ReportUnit, judgement: UnitJudgement) -> str:
             return figures.pop()
     said = judgement.right or judgement.words
     return said if len(said) <= LONGEST_VALUE else ""
+
+
+def _why_not(judgement: UnitJudgement) -> str:
+    """Return why a wrong unit is not supported, beside its verdict and the words of its sources;
+    may be empty."""
+    if judgement.verdict == "wrong_source":
+        return "another source says so"
+    if judgement.verdict == "contradicted":
+        if judgement.right:
+            return f"it should say: {judgement.right}"
+        return "" if judgement.words else "the source says something else"
+    return judgement.doubt.message if judgement.doubt else ""
 
 
 def _reasons(judgement: UnitJudgement) -> tuple[str, ...]:

@@ -161,6 +161,17 @@ def test_the_card_of_a_citation_shows_what_the_judge_has_calculated() -> None:
     assert [name for name, card in cards.items() if "1842" in card] == ["quote-0"]
 
 
+def test_the_words_that_decided_are_marked_in_a_longer_passage() -> None:
+    first, *others = REPORT.verdicts
+    decided = first.model_copy(update={"words": "in use  ever since … Height: 38 metres."})
+    page = tree(finished(report=REPORT.model_copy(update={"verdicts": (decided, *others)})))
+    marks = "//aside[@id='quote-0']//mark"
+    assert at(page, marks) == ["in use ever since"]
+    assert words(page.xpath("//aside[@id='quote-0']//blockquote")[0]) == QUOTE
+    # Of a passage that decided as a whole, nothing is marked.
+    assert at(tree(finished()), marks) == []
+
+
 def test_without_a_check_citations_lead_to_the_list_of_sources() -> None:
     page = tree(finished(report=UNCHECKED))
     links = [(link.text, link.get("href")) for link in page.xpath("//article//a")]

@@ -679,11 +679,24 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
         assert page.locator('[data-changed="new"]').count() == 0
         page.locator("summary", has_text="2 versions of this report").click()
         assert "Edited" in page.locator(".versions li").first.inner_text()
+        newer = page.locator(".exchange").first.locator(".newer")
+        assert newer.inner_text() == "Version 2 of this report is ready."
+        newer.get_by_role("link").click()
+        assert page.evaluate("document.activeElement.textContent") == SHORTER
         # After a reload nothing is marked, and the line is still there.
         page.reload()
         second.locator(".done").wait_for()
         second.locator("article li").first.wait_for()
         assert page.locator("[data-changed]").count() == 0
+        # The report on a further question is no newer state of this one.
+        reply(page, FURTHER, "Ask")
+        page.locator(".exchange").nth(2).locator(".report article").wait_for()
+        for _ in range(2):
+            lines = page.locator(".version-line").all_inner_texts()
+            assert lines[:2] == ["Version 2 of this report is ready.", ""]
+            assert lines[2].startswith("3 versions of this report")
+            page.reload()
+            page.locator(".exchange").nth(2).locator(".report article").wait_for()
 
 
 def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(

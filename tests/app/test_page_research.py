@@ -11,17 +11,30 @@ from typing import Any
 import pytest
 from kit.commands import Point, WireDesk, wire_desk
 from kit.engines import Answer, found
+from kit.models import QUESTIONS
 from kit.openai_server import Received, Reply, say, use
 from kit.page import FURTHER, HELD, Barriers, Reader, ask, barriers_at, choose_edit, reply, served
+from kit.server import Server
 from kit.wire import END, FACTS, hand_out, noted, task_of, written
+
+from deep_research.core.events.blocks import wordings_of
 
 OPEN = "What does the draft leave open?"
 SECTIONED = "What is on the coast, in sections?"
+LONG = "What is on the coast, in long sections?"
 BROKEN = "Which researcher writes nothing?"
 BROKEN_TASK = "light, by a model that writes nothing"
+LIT = "It was in 1844, not before, that it was lit."
+LONG_REPORT = say(f"## Light\n\n{LIT} [1]\n\n{QUESTIONS}\n\n## Keeper\n\n{FACTS['keeper']} [2]")
+"""A report whose first section is judged while the second one is written."""
 AGAIN = f"Research this task again, because its researcher failed: {BROKEN_TASK}"
 WRITER = Point("writer", "", 2)
 """The call for a report on two findings."""
+SUGGESTED = [
+    "How tall is the Skerry Light, and what does that mean?",
+    "How do the lights differ?",
+    "Which light should be mended first?",
+]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
@@ -47,12 +60,14 @@ def find(request: Received) -> Reply:
 
 def write(request: Received) -> Reply:
     if SECTIONED not in request.prompt or FURTHER in request.prompt:
-        return written(request)
+        return LONG_REPORT if LONG in request.prompt else written(request)
     return say(f"## Light\n\n{FACTS['light']} [1]\n\n## Keeper\n\n{FACTS['keeper']} [2]")
 
 
 def grade(request: Received) -> Reply:
     """Send a researcher out on what the draft lacks, then add what it has found."""
+    if "suggest_questions" in request.tools:
+        return use(("suggest_questions", {"questions": SUGGESTED}))
     if "grade_report" not in request.tools:
         return use(("save_word", {"word": "amber"}))
     answered: list[Any] = [{"number": number, "verdict": "answered"} for number in (1, 2)]
@@ -111,6 +126,59 @@ def test_each_stage_is_named_with_the_time_that_it_has_taken(
         doing.filter(has_text=re.compile(r"^Writing the report · \d+ s$")).wait_for()
         page.get_by_role("button", name="Stop").click()
         page.get_by_text("This run was stopped").wait_for()
+
+
+def test_a_written_report_whose_sections_are_judged_is_said_to_be_checked(
+    reader: Reader, desk: WireDesk
+) -> None:
+    with reader.page() as page:
+        doing = page.locator("#strip .doing")
+        desk.holds.points.add(Point("verifier", LIT))
+        ask(page, LONG)
+        checking = re.compile(rf"^({'|'.join(wordings_of('verify'))})")
+        doing.filter(has_text=checking).wait_for()
+        assert page.locator("#draft", has_text=FACTS["keeper"]).is_visible()
+        page.locator(".byline", has_text="Draft, written and being checked").wait_for()
+        page.reload()
+        doing.filter(has_text=checking).wait_for()
+        desk.holds.release()
+        page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
+
+
+def test_examples_are_worded_from_the_documents_by_the_model_once(
+    reader: Reader, desk: WireDesk, tmp_path: Path
+) -> None:
+    desk.forget()
+    token: dict[str, Any] = {"DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true"}
+    with Server(tmp_path, **token) as server:
+        for _ in range(2):
+            with Reader(reader.browser, server).page() as page:
+                page.locator(".example", has_text=SUGGESTED[0]).wait_for()
+                assert page.locator(".example").all_inner_texts() == SUGGESTED
+        asked = [each for each in desk.lab.models.requests if "suggest_questions" in each.tools]
+        assert len(asked) == 1 and len(asked[0].system + asked[0].prompt) < 8_000
+        # Documents that have changed are asked about anew.
+        (server.docs / "new.md").write_text("# The Anlow Light\n\n## Height\n\nIt is 40 m tall.")
+        with Reader(reader.browser, server).page() as page:
+            page.locator(".example", has_text=SUGGESTED[0]).wait_for()
+        asked = [each for each in desk.lab.models.requests if "suggest_questions" in each.tools]
+        assert len(asked) == 2 and "It is 40 m tall." in asked[1].prompt
+
+
+COUNTED_DOWN = """async () => {
+  const {askingAgain} = await import("/page/living.js");
+  let now = 1e12;
+  Date.now = () => now;
+  const words = askingAgain({seconds: 12, reason: "it is busy"});
+  return [0, 5000, 12000].map((later) => (now = 1e12 + later) && words());
+}"""
+
+
+def test_the_time_until_a_model_is_asked_again_is_counted_down(reader: Reader) -> None:
+    with reader.page() as page:
+        assert page.evaluate(COUNTED_DOWN) == [
+            f"Asking the model again {when}: it is busy" for when in ("in 12 s", "in 7 s", "now")
+        ]
 
 
 def test_what_the_draft_leaves_open_is_researched_in_view(
@@ -244,8 +312,9 @@ def test_below_a_short_answer_the_page_says_which_report_a_change_concerns(
         reply(page, FURTHER, "Ask")
         page.locator(".report article", has_text=FACTS["harbour"]).wait_for()
         choose_edit(page)
-        effect = f"Makes a new version of {SECTIONED} (version 1), not of the answer above;"
+        effect = f"Makes version 2 of {SECTIONED}, not of the answer above;"
         assert words.inner_text().startswith(effect)
+        assert page.locator(".version-line").all_inner_texts() == ["", ""]
         assert barriers_at(page, barriers_of, 1500, 390) == []
 
 

@@ -4,6 +4,7 @@ takes a report along. In a real browser, as in `test_page.py`."""
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -330,8 +331,8 @@ def test_a_question_and_a_change_of_the_report_are_told_apart(
         assert "a new answer below" in ways.inner_text()
         page.locator("#words").fill("And the ha")
         choose_edit(page)
-        words = ways.locator("p", has_text="Makes a new version of")
-        assert QUESTION in words.inner_text() and "(version 1)" in words.inner_text()
+        words = ways.locator("p", has_text="Makes version 2 of")
+        assert QUESTION in words.inner_text()
         expect(page.get_by_label("What to change")).to_have_value("And the ha")
         assert barriers_at(page, barriers_of, 1500, 390) == []
         page.get_by_role("radio", name="Ask a follow-up").check()
@@ -356,6 +357,11 @@ addEventListener("DOMContentLoaded", () => {
 def test_the_box_for_the_question_stays_where_it_is(reader: Reader, width: int) -> None:
     with reader.page(width, script=FIRST) as page:
         assert len(page.evaluate("[...window.tops]")) == 1
+        # Nothing but the view itself makes the page longer than the window.
+        ends = "[document.querySelector('.ask').getBoundingClientRect().bottom, document.querySelector('.shell').getBoundingClientRect().top]"
+        end, top = page.evaluate(ends)
+        height = page.evaluate("document.documentElement.scrollHeight")
+        assert top == 56 and height <= max(900, math.ceil(end))
 
 
 def test_the_focus_returns_to_where_it_was_before_a_dialog(reader: Reader, expect: Any) -> None:
@@ -471,7 +477,17 @@ def test_a_downloaded_report_is_named_after_its_title(reader: Reader) -> None:
     with reader.page() as page:
         ask(page)
         page.locator(".report article").wait_for()
-        page.locator("summary", has_text="Download").click()
+        # Beside a scroll bar on a phone.
+        page.set_viewport_size({"width": 375, "height": 844})
+        menu = page.locator(".menu summary", has_text="Download")
+        box = menu.bounding_box()
+        assert box["x"] + box["width"] <= 375 - 16
+        held = list[Any]()
+        page.route("**/export?format=md*", lambda route: held.append(route))
+        menu.click()
         with page.expect_download() as loaded:
             page.get_by_role("button", name="Markdown", exact=True).click()
+            page.locator(".menu summary", has_text="Making Markdown…").wait_for()
+            held[0].continue_()
         assert loaded.value.suggested_filename == f"{QUESTION.rstrip('?')}.md"
+        menu.wait_for()

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import httpx
 import lxml.html
 import pytest
 from kit.commands import Desk
@@ -16,7 +17,9 @@ from kit.runs import write_documents
 from kit.server import Server
 from kit.stored_runs import FOLLOW_UP, REPORTS, store_reports
 
+from deep_research.app.server._trust import statement_data
 from deep_research.app.words import ReportTrust
+from deep_research.core.records.report import UnitVerdict
 from deep_research.core.store.location import FILE_NAME, thread_id
 
 WAIT = 240_000
@@ -104,6 +107,22 @@ def test_points_that_are_answered_in_part_are_named() -> None:
         assert trust.parts["points"] == line
 
 
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (UnitVerdict(text="", shown="marked", words="It is 38 m tall."), "contradicted"),
+        (UnitVerdict(text="", shown="marked"), "not in the source"),
+        (UnitVerdict(text="", shown="marked", reason="another source says so"), "not verified"),
+        (UnitVerdict(text="", shown="not_verified", words="38"), "not verified"),
+    ],
+)
+def test_a_statement_that_is_not_verified_is_listed_with_its_verdict(
+    verdict: UnitVerdict, words: str
+) -> None:
+    listed = statement_data(verdict, 1, is_judged=True)
+    assert (listed["verdict"], listed["reason"]) == (words, verdict.reason)
+
+
 @pytest.fixture(scope="module")
 def desk(stored: Stored) -> Desk:
     """A data folder with all ten runs."""
@@ -183,6 +202,8 @@ def test_each_part_of_the_line_opens_its_list(
     assert unproved.locator("li").count() == 8
     unproved.get_by_role("button", name="1875").click()
     assert page.evaluate(focused) == "It was painted in 1875."
+    whys = unproved.locator(".why").all_inner_texts()
+    assert set(whys) == {"Not verified: the source says something else"}
     disputes = listed("disputed", "contradictions").inner_text()
     assert "first time in 1844" in disputes and "in 1846" in disputes
     calculations = listed("calculated", "calculations").inner_text()
@@ -196,6 +217,69 @@ def test_each_part_of_the_line_opens_its_list(
     page.set_viewport_size({"width": 390, "height": 844})
     listed("planned-report", "contradictions")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+BEHIND = """async () => {
+  const {fillTrust} = await import("/page/trust.js");
+  const {parsed} = await import("/page/dom.js");
+  const line = (n) => `<li id="calc-${n}"><span class="number">calc ${n}</span></li>`;
+  const judged = "<ul><li>A statement<ul><li>1 + 1</li><li>2 + 2</li></ul></li></ul>";
+  const report = parsed(`<article><button class="cite calc">calc 2</button></article>
+    <section aria-labelledby="calculations"><h2></h2><ol>${line(1)}${line(2)}</ol>${judged}</section>`).body;
+  const section = parsed('<div class="trust"><p class="calculations"><span class="trust-list">').body;
+  fillTrust(section, report);
+  const [cited, others] = [":scope > ol > li", "details > ol > li"].map((lines) =>
+    [...section.querySelectorAll(`.trust-list`)].flatMap((list) => [...list.querySelectorAll(lines)]));
+  return [cited, others].map((lines) => lines.map((item) => item.textContent)).concat(section.querySelector("summary").textContent);
+}"""
+"""The calculations that are listed as cited and as others, and what says how many these are."""
+
+
+@pytest.mark.slow
+def test_calculations_that_the_report_does_not_cite_are_listed_apart(page: Any) -> None:
+    cited, others, words = page.evaluate(BEHIND)
+    assert (cited, others) == (["calc 2"], ["calc 1"])
+    assert words.startswith("and 3 more")
+
+
+@pytest.mark.slow
+def test_a_pdf_leaves_no_warnings_in_the_log(server: Server) -> None:
+    pytest.importorskip("weasyprint")
+    url = f"{server.url}/research/runs/{thread_id('corrected')}/export?format=pdf"
+    sent = httpx.get(url, headers={"X-Api-Key": server.token}, timeout=WAIT / 1000)
+    assert sent.content.startswith(b"%PDF")
+    assert "weasyprint" not in server.log.read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_marked_number_says_why_before_its_passage(
+    page: Any, server: Server, barriers_of: Callable[[Any], list[Any]]
+) -> None:
+    why = "No source cited here supports the sentence; the closest passage is below."
+    chip = opened(page, server, "marked").locator("button.cite.unsupported")
+    chip.hover()
+    page.locator("#hint:popover-open", has_text=why).wait_for()
+    chip.click()
+    card = page.locator("aside.quote:popover-open")
+    beginning, passage, _ = card.inner_text().partition(card.locator("blockquote").inner_text())
+    assert "not supported" in beginning and why in beginning and passage
+    assert "the source says something else" in beginning
+    assert barriers_of(page) == []
+    page.keyboard.press("Escape")
+    why = "The number is dashed: this report was not compared with its sources."
+    chip = opened(page, server, "not-checked").locator("article button.cite").first
+    chip.hover()
+    page.locator("#hint:popover-open", has_text=why).wait_for()
+    chip.click()
+    page.locator("#source .notice", has_text=why).wait_for()
+    assert barriers_of(page) == []
+    # The focus returns to the number, whose preview does not outlive its view.
+    page.keyboard.press("Escape")
+    page.locator("#hint:popover-open").wait_for()
+    page.goto(f"{server.url}/#/")
+    page.locator(".depths").wait_for()
+    assert page.locator("#hint:popover-open").count() == 0
 
 
 @pytest.mark.slow

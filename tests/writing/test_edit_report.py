@@ -215,11 +215,11 @@ async def test_a_refused_edit_is_returned_once_with_the_reason_and_then_left_out
     # The model has not come back to the first of these.
     assert state.run.done == (
         f"{DONE} A change was left out: the report has no such passage. "
-        "The change to “Light Lit Height Skerry 1844 38 …” was left out: the table has rows 0 to 1, not 5."
+        "The change to “Light Lit Height Skerry 1844 38 …” could not be made."
     )
     # It answers the request, and is no part of the report.
-    assert "left out" not in state.messages[-1].text
-    assert not any("left out" in notice for notice in state.run.notices)
+    assert "could not be" not in state.messages[-1].text
+    assert not any("could not be" in notice for notice in state.run.notices)
     # The figure that nobody asked to drop is named.
     assert "No longer in the report, but in the version before: 45 metres." in notes(state)
     second = [asked.text for asked in run.calls("writer") if "edit_report" in asked.tools][1]

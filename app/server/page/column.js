@@ -1,10 +1,10 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
 import { connected, isLost } from "./connection.js";
-import { byId, duration, h, outcomeOf, say, show } from "./dom.js";
+import { byId, h, outcomeOf, say, show } from "./dom.js";
 import { restoreDraft } from "./drafts.js";
 import { drawFiles } from "./files.js";
-import { lineOf, noSigns, notice, workedNow, workedSince } from "./living.js";
+import { askingAgain, lineOf, noSigns, notice, workedNow, workedSince } from "./living.js";
 import { Writing } from "./markdown.js";
 import { mayOffer, notify } from "./notify.js";
 import { page } from "./page.js";
@@ -16,7 +16,7 @@ import { add, begin, read } from "./story.js";
 import { RowTable } from "./table.js";
 import { dockView, exchangeView, isFinished, slicesOf, strip } from "./thread.js";
 import { fillTrust } from "./trust.js";
-import { isEdit } from "./versions.js";
+import { isEdit, newerLine, reportsOf, versionList } from "./versions.js";
 
 // Pixels: the bar above the column, and how near the end of a draft counts as at its end.
 const BAR = 56, NEAR = 40, STEERING = 15_000;
@@ -40,7 +40,7 @@ export function offerUse() {
 const sectionOf = (exchange) => byId("column").querySelector(`[data-key="exchange-${exchange.index}"]`);
 
 const exchangeOf = (at, run) => ({
-  index: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
+  index: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: null, isLatest: true, headings: [],
   cited: new Map(), way: "follow-up", worked: 0, stepped: 0, signs: noSigns(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
 });
 
@@ -53,6 +53,7 @@ export function draw() {
     // Finished questions are not redrawn.
     show(byId("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
       ? h("section", { "data-key": `exchange-${each.index}` }) : exchangeView(each, page.offer))));
+    drawVersions();
     show(byId("dock"), dockView(exchange, page.offer));
     byId("dock").hidden = false;
     drawFiles();
@@ -80,6 +81,18 @@ function write() {
   if (top < BAR && bottom > BAR && bottom < byId("dock").getBoundingClientRect().top + NEAR) shift(draft.getBoundingClientRect().bottom - bottom);
 }
 
+// The latest version lists all of them, and those that were changed lead to what came of them; also in questions that are not redrawn.
+function drawVersions() {
+  const { exchanges } = page.thread, { run } = latest(), reports = reportsOf(run);
+  for (const each of reports.length ? exchanges : []) {
+    const at = reports.findIndex((version) => version.question_id === each.run.question_id), holder = sectionOf(each)?.querySelector("[data-key=versions]");
+    if (!holder) continue;
+    const next = reports.findIndex(({ kind }, index) => index > at && kind === "question"), newer = reports.at(next < 0 ? -1 : next - 1);
+    const made = at >= 0 && newer !== reports[at] && exchanges.find((other) => other.run.question_id === newer.question_id);
+    show(holder, at >= 0 && at === reports.length - 1 ? versionList(run) : made && newerLine(made, newer));
+  }
+}
+
 // Keeps the element with the rows of a table, which `draw` leaves alone, up to date.
 async function drawRows(exchange) {
   const holder = sectionOf(exchange)?.querySelector("[data-key=rows]");
@@ -104,6 +117,8 @@ export function drawTime() {
   drawStrip();
   if (!isAtWork() || isLost()) return;
   const { story } = latest(), section = sectionOf(latest());
+  // Earlier questions have just been loaded.
+  if (!section) return;
   for (const line of section.querySelectorAll("[data-line]")) line.textContent = lineOf(latest(), story.byKey.get(line.dataset.line));
   for (const time of section.querySelectorAll("[data-since]")) time.textContent = workedSince(latest(), Number(time.dataset.since));
 }
@@ -174,7 +189,7 @@ async function mountReport(exchange) {
 // Draws a finished question for the last time.
 function settle(exchange) {
   const section = sectionOf(exchange);
-  for (const part of section?.querySelectorAll(".next, .versions, .again") ?? []) part.remove();
+  for (const part of section?.querySelectorAll(".next, .again") ?? []) part.remove();
   if (section?.querySelector("[data-mounted]")) section.dataset.keep = "";
 }
 
@@ -302,7 +317,7 @@ function stand(run) {
   Object.assign(exchange, { worked: Math.max(shown, run.question_id === exchange.run.question_id ? run.worked : 0), since: Date.now() });
   if (exchange.run.status !== status) {
     if (["running", "starting"].includes(status)) notify(run.thread, exchange.run.status, exchange.question);
-    exchange.passing = "";
+    exchange.passing = null;
     say(outcomeOf(exchange.run));
     on.refreshRuns().catch(on.fail);
     if (exchange.run.status === "running") listen("").catch(() => {});
@@ -330,11 +345,12 @@ export async function listen(started) {
   }
 }
 
+// `passing` is what goes on for the moment instead of the work: a function of time, or null.
 function hear(exchange, packet) {
   notice(exchange.signs, packet);
   const { type, input_tokens: read, output_tokens: written, usd } = packet;
   if (type === "call_finished") exchange.live = { tokens: exchange.live.tokens + read + written, usd: exchange.live.usd + usd };
-  if (type === "documents_indexed") exchange.passing = packet.done < packet.total ? `Reading your documents: ${packet.done} of ${packet.total}` : "";
-  else if (type === "call_delayed") exchange.passing = `Asking the model again in ${duration(packet.seconds)}: ${packet.reason}`;
-  else if (!["call_pending", "chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = "";
+  if (type === "documents_indexed") exchange.passing = packet.done < packet.total ? () => `Reading your documents: ${packet.done} of ${packet.total}` : null;
+  else if (type === "call_delayed") exchange.passing = askingAgain(packet);
+  else if (!["call_pending", "chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = null;
 }

@@ -113,6 +113,17 @@ function settingsOf(form, offer) {
 export const draw = (failure, depth) => show(byId("column"), askForm(page.offer, failure, depth));
 export const failed = draw;
 
+// Once the view is there, the model words examples from the documents; until then, and if it does not, those of the offer stay.
+export async function suggest() {
+  const { uses } = page.offer;
+  if (!uses.has_model || !uses.files || page.isSuggested) return;
+  page.isSuggested = true;
+  const examples = await server.ask("/research/examples").catch(() => []);
+  if (!examples.length) return;
+  page.offer.examples = examples;
+  if (byId("question")) draw("", byId("column").querySelector("[name=depth]:checked")?.value);
+}
+
 export function open() {
   document.title = "Deep Research";
   draw();

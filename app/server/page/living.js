@@ -23,6 +23,12 @@ export function notice(signs, { type, placement, silent_seconds: silent, words, 
 const isSilent = ({ noticed = 0 }) => Date.now() - noticed < OLD;
 const noAnswer = (since) => Date.now() - since >= LONG && `No answer from the model for ${duration(Math.floor((Date.now() - since) / 1000))}, still trying`;
 
+// Says in how long a call is tried again.
+export function askingAgain({ seconds, reason }) {
+  const then = Date.now() + seconds * 1000;
+  return () => `Asking the model again ${then > Date.now() ? `in ${duration(Math.ceil((then - Date.now()) / 1000))}` : "now"}: ${reason}`;
+}
+
 // For the whole run: shown only if no other call has had an answer meanwhile.
 export function silence({ heard, calls }) {
   const silent = [...calls.values()].filter(isSilent).map(({ since }) => since);

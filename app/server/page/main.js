@@ -40,6 +40,7 @@ function leave() {
   Object.assign(page, { thread: null, stop: new AbortController() });
   view = home;
   for (const id of ["dock", "side", "side-button"]) byId(id).hidden = true;
+  byId("hint").togglePopover(false);
   byId("column").replaceChildren();
 }
 
@@ -63,7 +64,10 @@ async function go() {
   view.open(thread, { refreshRuns, fail, missing });
   await offered();
   refreshRuns().catch(fail);
-  if (byId("question")) home.draw();
+  if (byId("question")) {
+    home.draw();
+    home.suggest();
+  }
   if (linked) await opened.openSource(linked, "of=thread");
 }
 

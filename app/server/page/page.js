@@ -2,7 +2,7 @@
 
 import * as server from "./server.js";
 
-export const page = { offer: null, asked: null, thread: null, stop: new AbortController() };
+export const page = { offer: null, asked: null, thread: null, isSuggested: false, stop: new AbortController() };
 
 export const offered = async () => (page.offer ??= await server.ask("/research/offer"));
 

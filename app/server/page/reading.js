@@ -34,10 +34,10 @@ export function forget() {
 const exchangeAt = (element) => page.thread.exchanges[element.closest(".exchange")?.dataset.index] ?? exchangeInView();
 
 // `of` names the numbering: a report's (`question=ID`) or, in links of messages, the thread's.
-export async function openSource(number, of, quotes, at) {
+export async function openSource(number, of, quotes, at, marked) {
   const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?${of}`);
   const dialog = byId("source");
-  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit, at));
+  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit, at, marked));
   offerUse();
   openDialog(dialog);
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
@@ -112,6 +112,17 @@ async function copy(control, words, isFormatted) {
 }
 
 const exportOf = (element, format) => `/research/runs/${page.thread.id}/export?format=${format}&question=${exchangeAt(element).run.question_id}`;
+// A PDF of a long report takes some seconds.
+async function download(control) {
+  const menu = control.closest(".menu").querySelector("summary");
+  say((menu.textContent = `Making ${control.textContent}…`));
+  try {
+    await server.download(exportOf(control, control.value));
+  } finally {
+    menu.textContent = "Download";
+  }
+}
+
 const reply = (value) => server.reply(page.thread.id, latest().run.graph, value);
 
 async function replyToPlan(value) {
@@ -191,7 +202,7 @@ export const clicked = {
   skip: starting(() => reply({ action: "approve" })),
   end: starting(() => replyToPlan({ action: "end" })),
   "as-table": asTable,
-  export: (control) => server.download(exportOf(control, control.value)),
+  export: download,
   copy: (control) => copy(control, server.text(exportOf(control, "md")), true),
   "copy-markdown": (control) => copy(control, server.text(exportOf(control, "md"))),
   notify: ({ value }) => notices.choose(value).then(() => page.thread && drawStrip()),
@@ -209,7 +220,7 @@ export const clicked = {
   "add-line": (control) => changeLines(addLine, control),
   "drop-line": (control) => changeLines(dropLine, control),
   "move-line": (control) => say(changeLines(moveLine, control.parentElement, control.value)),
-  "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control), control.closest(".quote")?.querySelector("[data-page]")?.dataset.page),
+  "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control), control.closest(".quote")?.querySelector("[data-page]")?.dataset.page, control.getAttribute("aria-description")),
   "open-file": (control) => openFile(control, page.thread.id, control.closest("#source") ? "of=thread" : `question=${exchangeAt(control).run.question_id}`),
   "close-source": () => byId("source").close(),
   "exclude-source": starting((control) => exclude(control)),

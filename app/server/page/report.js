@@ -6,8 +6,9 @@ import { linkSentences } from "./sentences.js";
 import { nameOf } from "./story.js";
 
 const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
-// What a dashed number means, with and without a passage.
-const DASHED = { unchecked: "The number is dashed: whether this passage supports the sentence is not decided.", none: "The number is dashed: the sentence was not compared with this source." };
+// Why a number is marked, by its verdict; without a passage, the sentence was not compared with the source.
+const MARKED = { unsupported: "No source cited here supports the sentence; the closest passage is below.", unchecked: "The number is dashed: whether this passage supports the sentence is not decided.",
+  conclusion: "The number is dashed: the sentence is a conclusion or says what is missing, so it was not compared with this source.", none: "The number is dashed: this report was not compared with its sources." };
 const UNPROVED = { unsupported: "No source cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
 const FOLDED = ["notes", "evidence", "not-read", "audit"];
 
@@ -87,10 +88,11 @@ export async function renderReport(html, run, pause) {
     quote.removeAttribute("autofocus");
     quote.querySelector(".foot").prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
     quote.querySelector(".badge ~ .small")?.remove();
-    if (quote.querySelector(".badge.unchecked")) quote.querySelector(".foot").before(h("p", { class: "small" }, DASHED.unchecked));
-    quote.querySelector(".badge")?.after(h("span", { class: "quiet" }, ` · ${aboutSource(run.sources.find((source) => String(source.number) === number))}`));
+    const badge = quote.querySelector(".badge"), marked = MARKED[badge?.className.split(" ")[1]];
+    if (marked) badge.parentElement.after(h("p", { class: "small" }, marked));
+    badge?.after(h("span", { class: "quiet" }, ` · ${aboutSource(run.sources.find((source) => String(source.number) === number))}`));
   }
-  for (const cite of report.querySelectorAll("a.cite:not(.calc)")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel, "aria-description": cite.closest("article") && DASHED.none }));
+  for (const cite of report.querySelectorAll("a.cite:not(.calc)")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel, "aria-description": cite.closest("article") && MARKED[run.trust.was_checked ? "conclusion" : "none"] }));
   for (const claim of report.querySelectorAll(".claim:not(.supported)")) claim.title = UNPROVED[claim.className.split(" ")[1]];
   // Browsers do not open files from a page: the server sends the file from a card, elsewhere the text that was read is shown.
   for (const link of report.querySelectorAll('a[href^="file:"]')) {
@@ -143,8 +145,10 @@ export function markChanges(report, texts) {
   }
 }
 
-// The lines of a quote with figures of the citing statement; all of it if no line has any.
+// The words of a quote that decided the verdict; or its lines with figures of the citing statement; all of it if no line has any.
 function decisive(quote, chip) {
+  const deciding = [...quote.querySelectorAll("mark")].map((part) => part.textContent);
+  if (deciding.length) return deciding;
   let claim = chip?.previousElementSibling;
   while (claim && !claim.matches(".claim")) claim = claim.previousElementSibling;
   const figures = claim?.textContent.match(/\d[\d.,]*\d|\d/g) ?? [];
@@ -156,11 +160,13 @@ function decisive(quote, chip) {
 export function hintOf(chip, about) {
   if (chip.matches(".calc")) return [...quoteOf(chip.closest(".report"), chip).children].slice(0, -1).map((part) => part.cloneNode(true));
   const quote = quoteOf(chip.closest(".report"), chip), badge = quote?.querySelector(".badge");
+  const reasons = [h("p", {}, badge ? "" : chip.getAttribute("aria-description"))].filter((part) => part.textContent);
+  for (let part = badge?.parentElement.nextElementSibling; part && !part.matches("blockquote, .foot"); part = part.nextElementSibling) reasons.push(part.cloneNode(true));
   const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map((passage) => decisive(passage, chip).join("\n"));
   return [h("p", { class: "title" }, quote ? oneLine(quote.querySelector(".title")) : chip.getAttribute("aria-label")),
     h("p", { class: "quiet" }, badge ? badge.cloneNode(true) : "Not checked against the source", about && ` · ${about}`),
-    ...(badge?.matches(".supported, .unsupported") ? [] : [h("p", { class: "quiet" }, badge ? DASHED.unchecked : DASHED.none)]),
-    ...[...(quote?.querySelectorAll(":scope > ul code") ?? [])].map((line) => h("p", {}, line.cloneNode(true))),
+    ...reasons,
+    ...[...(quote?.querySelectorAll("blockquote ~ ul code") ?? [])].map((line) => h("p", {}, line.cloneNode(true))),
     ...passages.map((passage) => h("blockquote", {}, shortened(passage, 280)))];
 }
 

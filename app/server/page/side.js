@@ -52,12 +52,14 @@ function withSigns(text, quote) {
   return text.slice(0, found.index + lead) + signed("mark", text.slice(found.index + lead, end)) + text.slice(end);
 }
 
-export function sourceView(source, quotes, mayReplace, page) {
+// `marked`: why the number that opens it is marked.
+export function sourceView(source, quotes, mayReplace, page, marked) {
   const value = String(source.number_in_thread);
   const replace = (words) => mayReplace && button("replace-source", words, { value, title: "Other sources are searched for what this one alone supports" });
   return [
     h("div", { class: "source-head" }, h("h2", { id: "source-title" }, source.number > 0 && h("span", { class: "number" }, String(source.number)), " ", source.title),
       h("div", { class: "foot" }, source.file && fileButton(value, source.file, page), button("close-source", "Close"))),
+    marked && h("p", { class: "notice" }, marked),
     source.link && h("p", {}, h("a", { href: source.link, target: "_blank", rel: "noopener noreferrer nofollow" }, source.link)),
     h("p", { class: "quiet" }, source.texts.length ? `The text as it was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source was not stored."),
     source.number_in_thread > 0 && h("p", { class: "source-use" }, source.is_excluded

@@ -9,7 +9,7 @@ import { offerView } from "./notify.js";
 import { review } from "./plan.js";
 import { tableHolder } from "./table.js";
 import { trustLine } from "./trust.js";
-import { isEdit, kindWords, reportTitle, revertWords, versionList } from "./versions.js";
+import { isEdit, kindWords, reportTitle, reportsOf, revertWords } from "./versions.js";
 
 const LONG_QUESTION = 130, LONG_LINE = 300, MOST_CARDS = 30;
 
@@ -174,20 +174,26 @@ const titleOf = ({ run, question }) => run.title && !question.replace(/\s+/g, " 
 
 export const isFinished = ({ has_report, status }) => has_report && status !== "running";
 
+// Whether a draft is written to its end; what is done then is announced.
+const isWritten = ({ story }) => story.isWriting && story.activity !== "";
+
 // What stands above a draft.
-const draftLine = ({ status }) => (status === "running" ? [h("strong", {}, "Draft"), ", which can still change"] : [h("strong", {}, "Unfinished draft"), ", not checked against its sources"]);
+function draftLine(exchange) {
+  if (exchange.run.status !== "running") return [h("strong", {}, "Unfinished draft"), ", not checked against its sources"];
+  return [h("strong", {}, "Draft"), isWritten(exchange) ? ", written and being checked: it can still change" : ", still being written"];
+}
 
 // The report, or its draft, whose element it keeps; a run that has ended early leaves its draft.
 function reportPart(exchange, formats) {
   const { run, isLatest } = exchange, isDone = isFinished(run);
-  return h("div", { class: "report-part", "data-part": "report", "data-key": "report" },
-    titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, isDone ? byline(exchange) : draftLine(run)),
+  return h("div", { class: isWritten(exchange) ? "report-part written" : "report-part", "data-part": "report", "data-key": "report" },
+    titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, isDone ? byline(exchange) : draftLine(exchange)),
       isDone && h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report with its formatting" }), button("copy-markdown", "Copy Markdown"), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
     isDone && trustLine(run),
     isDone && run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE)),
-    isDone && isLatest && versionList(run),
+    isDone && h("div", { class: "version-line", "data-keep": true, "data-key": "versions" }),
     h("div", { class: "text", "data-keep": true, "data-key": "text" }, isDone ? h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))
       : h("div", {}, h("div", {}, h("article", { class: "report", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })))), moreView(exchange));
 }
@@ -239,6 +245,8 @@ function doing(exchange) {
   if (run.is_finishing && !story.isWriting && !run.nodes.some((name) => name.startsWith("write_"))) return "Finishing with what was found";
   if (late) return `More research: ${late.title}`;
   if (run.nodes.includes("orchestrate")) return isResearched ? "Evaluating what was found" : "Deciding what to research";
+  // The node that has written it may still wait for its check.
+  if (isWritten(exchange)) return story.activity;
   return run.nodes.map((name) => NODES[name]).find(Boolean) || story.activity || (isResearched ? "Researching" : "Reading the question");
 }
 
@@ -251,17 +259,17 @@ function doingFor({ story, stepped }, seconds) {
 export function strip(exchange, seconds, costs) {
   const { run, story, passing, signs } = exchange, lasted = doingFor(exchange, seconds);
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
-  return [dot("running"), h("span", { class: "doing" }, silence(signs) || passing || [doing(exchange), lasted > 0 && h("span", { class: "quiet" }, ` · ${duration(lasted)}`)]),
+  return [dot("running"), h("span", { class: "doing" }, silence(signs) || passing?.() || [doing(exchange), lasted > 0 && h("span", { class: "quiet" }, ` · ${duration(lasted)}`)]),
     h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock", title: "Time of work; pauses do not count" }, duration(seconds)), run.status === "running" && finishButton({ run, story }), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
 // The report that words can change; none without a model.
-export const changeable = (run, offer) => (offer?.may_edit ? run.versions.findLast(({ kind }) => kind !== "answer") : undefined);
+export const changeable = (run, offer) => (offer?.may_edit ? reportsOf(run).at(-1) : undefined);
 
 // What the words in the box do: they ask on, or change the report, which is named.
 function wayChoice({ way, index, run }, { number, question_id: changed }) {
   const choice = (value, words) => h("label", {}, h("input", { type: "radio", name: "way", value, checked: value === way }), h("span", {}, words));
-  const effect = way === "edit" ? ["Makes a new version of ", h("strong", { dir: "auto" }, reportTitle(run)), ` (version ${number})${changed === run.question_id ? "" : ", not of the answer above"}; your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
+  const effect = way === "edit" ? [`Makes version ${number + 1} of `, h("strong", { dir: "auto" }, reportTitle(run)), `${changed === run.question_id ? "" : ", not of the answer above"}; your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
   return h("fieldset", { class: "ways", "data-key": `ways-${index}` }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect));
 }
 

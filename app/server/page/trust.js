@@ -10,7 +10,7 @@ const place = (words) => button("show-statement", words, { class: "link", title:
 
 const LISTS = {
   corrected: ({ text, after, reason }) => [h("del", {}, text), " ", after ? h("ins", {}, place(after)) : h("span", { class: "quiet" }, "Taken out"), reason && h("p", { class: "quiet" }, reason)],
-  not_verified: ({ text, quote, number }) => [place(text), quote && h("p", { class: "quiet" }, "The source says: ", h("q", {}, quote), " ", cite(number))],
+  not_verified: ({ text, verdict, reason, quote, number }) => [place(text), h("p", { class: "why" }, [verdict, reason].filter(Boolean).join(": ")), quote && h("p", { class: "quiet" }, "The source says: ", h("q", {}, quote), " ", cite(number))],
   contradictions: ({ sides, resolution }) => [sides.map(({ text, number, title, date }) => h("p", {}, text, " ", cite(number), h("span", { class: "quiet" }, ` ${[title, date].filter(Boolean).join(", ")}`))),
     h("p", { class: "quiet" }, resolution || "Not resolved: nothing decides between the two.")],
   open: ({ text }) => text,
@@ -33,12 +33,17 @@ export function trustLine(run) {
       h("div", { class: "trust-list" }, name === "supported" ? basis(trust, idOf(run)) : items.length ? h("ol", {}, items.map((item) => h("li", { dir: "auto" }, LISTS[name](item)))) : "An earlier version stored this report without the list."))));
 }
 
-// Calculations are listed as in the report: with formula, inputs and their sources.
+// Calculations are listed as in the report: with formula, inputs and their sources; first those that it cites.
 export function fillTrust(section, report) {
   const list = section.querySelector(".trust .calculations .trust-list"), heading = report.querySelector('[aria-labelledby$="calculations"] > h2');
   if (!list || !heading) return;
   list.replaceChildren(...[...heading.parentElement.children].filter((part) => part !== heading).map((part) => part.cloneNode(true)));
   for (const element of list.querySelectorAll("[id]")) element.removeAttribute("id");
+  const cited = new Set([...report.querySelectorAll("article .cite.calc")].map((chip) => chip.textContent));
+  const others = [...list.querySelectorAll(":scope > ol > li")].filter((line) => !cited.has(line.querySelector(".number").textContent));
+  const more = [others.length > 0 && h("ol", { class: "sources calculations" }, others), ...list.querySelectorAll(":scope > ul")].filter(Boolean);
+  const number = others.length + list.querySelectorAll(":scope > ul > li > ul > li").length;
+  if (more.length) list.append(h("details", {}, h("summary", {}, `and ${number} more, on which these rest or with which statements were checked`), more));
 }
 
 // Brings the statement with these words into view, or the row or paragraph that has most of it.

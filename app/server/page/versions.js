@@ -33,10 +33,15 @@ export function revertWords(run) {
   return version?.restores ? `Back to version ${version.restores}` : "";
 }
 
-export function versionList({ versions }) {
-  const reports = versions.filter(({ kind }) => kind !== "answer"), latest = reports.at(-1);
+// The versions of the report, without short answers.
+export const reportsOf = ({ versions }) => versions.filter(({ kind }) => kind !== "answer");
+
+export const newerLine = ({ index }, { number }) => h("p", { class: "notice newer" }, h("a", { href: `#question-${index}` }, `Version ${number} of this report`), " is ready.");
+
+export function versionList(run) {
+  const reports = reportsOf(run), latest = reports.at(-1);
   if (reports.length < 2) return null;
-  return h("details", { class: "versions", "data-key": "versions" }, h("summary", {}, `${count(reports.length, "version")} of this report`),
+  return h("details", { class: "versions" }, h("summary", {}, `${count(reports.length, "version")} of this report`),
     h("ol", { reversed: true }, reports.toReversed().map((version) => h("li", { "data-key": `version-${version.number}` },
       h("div", { class: "version" }, h("strong", {}, `Version ${version.number}`), h("span", { class: "quiet" }, [version.restores ? `Back to version ${version.restores}` : KINDS[version.kind], `${day(version.date)}, ${hour(version.date)}`].join(" · ")),
         version === latest ? h("span", { class: "tools quiet" }, "The latest") : h("span", { class: "tools" },
