@@ -9,7 +9,7 @@ import contextvars
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
@@ -120,12 +120,12 @@ async def in_thread(
     return await _all_work.run(work, *args, **kwargs)
 
 
-async def in_pieces(work: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
+async def in_pieces(work: Callable[[Item], Value], items: Collection[Item]) -> list[Value]:
     """Return the results of the work on all items, in order, computed in a thread in pieces of
     about `_PIECE_SECONDS`; if the caller is cancelled, no further piece begins."""
     remaining = iter(items)
     results = list[Value]()
-    is_done = False
+    is_done = not items
     while not is_done:
         is_done = await asyncio.to_thread(_add_piece, work, remaining, results)
     return results

@@ -1,4 +1,7 @@
-"""Every conditional edge of the graphs, as pure functions of the state."""
+"""Every conditional edge of the graphs, as pure functions of the state.
+
+They are `async` though they await nothing: LangGraph calls any other function in a thread.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from ..core.records.plan import FINAL_CHECK
 from ..state import ResearcherState, ResearchState, StepState
 
 
-def route_after_begin(
+async def route_after_begin(
     state: ResearchState,
 ) -> Literal[
     "clarify", "ask_user", "look_up", "plan", "orchestrate", "write_report", "edit_report"
@@ -44,7 +47,7 @@ def _route_quick(state: ResearchState) -> Literal["look_up", "write_report"]:
     return "look_up"
 
 
-def route_after_clarify(
+async def route_after_clarify(
     state: ResearchState,
 ) -> Literal["ask_user", "look_up", "plan", "edit_report", "orchestrate"]:
     """Wait for the user's answer, look up a small question, edit a report (after research, if facts
@@ -60,7 +63,7 @@ def route_after_clarify(
     return "plan"
 
 
-def route_after_ask_user(state: ResearchState) -> Literal["look_up", "plan", "__end__"]:
+async def route_after_ask_user(state: ResearchState) -> Literal["look_up", "plan", "__end__"]:
     """Look up a small question, or plan; end if the user stopped the run."""
     if state.run.status == "ended":
         return "__end__"
@@ -69,14 +72,16 @@ def route_after_ask_user(state: ResearchState) -> Literal["look_up", "plan", "__
     return "plan"
 
 
-def route_after_plan(state: ResearchState) -> Literal["review_plan", "orchestrate"]:
+async def route_after_plan(state: ResearchState) -> Literal["review_plan", "orchestrate"]:
     """Wait for the user's review of the plan if requested, otherwise research."""
     if Conversation(state.messages[-1:]).last_mark == "plan":
         return "review_plan"
     return "orchestrate"
 
 
-def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrate", "__end__"]:
+async def route_after_review_plan(
+    state: ResearchState,
+) -> Literal["plan", "orchestrate", "__end__"]:
     """Plan again after a rejection, end if the user stopped the run, otherwise research."""
     assert state.plan is not None
     if state.run.status == "ended":
@@ -86,7 +91,7 @@ def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrat
     return "plan"
 
 
-def dispatch_tasks(
+async def dispatch_tasks(
     state: ResearchState,
 ) -> (
     Sequence[Send]
@@ -117,7 +122,7 @@ def dispatch_tasks(
     return "orchestrate"
 
 
-def route_after_think_or_act(
+async def route_after_think_or_act(
     state: ResearcherState,
 ) -> Literal["use_tools", "think_or_act", "write_finding"]:
     """Run the requested tool call, write the finding, or ask the model again."""
@@ -128,7 +133,7 @@ def route_after_think_or_act(
     return "think_or_act"
 
 
-def route_after_begin_planned(
+async def route_after_begin_planned(
     state: ResearchState,
 ) -> Literal[
     "orient",
@@ -161,7 +166,7 @@ def route_after_begin_planned(
     return "digest"
 
 
-def route_after_review_steps(
+async def route_after_review_steps(
     state: ResearchState,
 ) -> Literal["plan_steps", "schedule", "__end__"]:
     """Plan again after a rejection or an edit, end if the user stopped the run, or research."""
@@ -180,7 +185,7 @@ def _is_settled(state: ResearchState) -> bool:
     return plan.text == plan_of_steps(state.steps, plan.title, plan.requirements).text
 
 
-def route_after_cross_check(
+async def route_after_cross_check(
     state: ResearchState,
 ) -> Literal["frame_report", "grade_report", "edit_report"]:
     """Write the report, or change an existing draft."""
@@ -202,14 +207,14 @@ def _route_to_report(
     return "write_report"
 
 
-def route_after_grade_report(state: ResearchState) -> Literal["orchestrate", "verify_report"]:
+async def route_after_grade_report(state: ResearchState) -> Literal["orchestrate", "verify_report"]:
     """Research open requirements if tasks are waiting, otherwise verify the draft."""
     if state.progress.waiting:
         return "orchestrate"
     return "verify_report"
 
 
-def route_after_grade_planned_report(
+async def route_after_grade_planned_report(
     state: ResearchState,
 ) -> Literal["schedule", "verify_report"]:
     """Like `route_after_grade_report`, with steps instead of tasks."""
@@ -218,7 +223,7 @@ def route_after_grade_planned_report(
     return "schedule"
 
 
-def route_after_edit_report(state: ResearchState) -> Literal["orchestrate", "verify_report"]:
+async def route_after_edit_report(state: ResearchState) -> Literal["orchestrate", "verify_report"]:
     """Research facts that an edit needs, or verify the edited report."""
     if _has_tasks(state):
         return "orchestrate"
@@ -230,7 +235,9 @@ def _has_tasks(state: ResearchState) -> bool:
     return bool(state.progress.waiting) or not all(step.is_over for step in state.steps)
 
 
-def dispatch_steps(state: ResearchState) -> Sequence[Send] | Literal["schedule", "cross_check"]:
+async def dispatch_steps(
+    state: ResearchState,
+) -> Sequence[Send] | Literal["schedule", "cross_check"]:
     """Dispatch a branch for each step.
 
     If there is none, schedule again or go on to the final check.
@@ -243,21 +250,21 @@ def dispatch_steps(state: ResearchState) -> Sequence[Send] | Literal["schedule",
     return "schedule"
 
 
-def dispatch_scouts(state: ResearchState) -> Sequence[Send] | Literal["merge_rows"]:
+async def dispatch_scouts(state: ResearchState) -> Sequence[Send] | Literal["merge_rows"]:
     """Dispatch a scout for each way to look; without any, the search for rows is over."""
     if state.tasks:
         return [Send("scout", {"task": task}) for task in state.tasks]
     return "merge_rows"
 
 
-def dispatch_rows(state: ResearchState) -> Sequence[Send] | Literal["write_table"]:
+async def dispatch_rows(state: ResearchState) -> Sequence[Send] | Literal["write_table"]:
     """Dispatch a researcher for each row or group of rows; without any, write the table."""
     if state.tasks:
         return [Send("fill_row", {"task": task}) for task in state.tasks]
     return "write_table"
 
 
-def route_after_collect_table(
+async def route_after_collect_table(
     state: ResearchState,
 ) -> Literal["find_rows", "collect_rows", "orchestrate"]:
     """Go on with the search for rows, put cells into them, or go on with an edit."""
@@ -271,27 +278,27 @@ def _is_finding_rows(state: ResearchState) -> bool:
     return state.table is None or state.table.phase == "finding"
 
 
-def route_after_collect_rows(state: ResearchState) -> Literal["fill_gaps", "write_table"]:
+async def route_after_collect_rows(state: ResearchState) -> Literal["fill_gaps", "write_table"]:
     """Look for the cells that were not found, once; then write the table."""
     assert state.table is not None
     return "fill_gaps" if state.table.phase == "filling" else "write_table"
 
 
-def route_into_step(state: StepState) -> Literal["choose_queries", "analyze"]:
+async def route_into_step(state: StepState) -> Literal["choose_queries", "analyze"]:
     """Search if the step requires it, otherwise analyze what is known."""
     return "choose_queries" if state.task.step.requires_search else "analyze"
 
 
-def route_after_choose_queries(state: StepState) -> Literal["search", "evaluate"]:
+async def route_after_choose_queries(state: StepState) -> Literal["search", "evaluate"]:
     """Search, unless there are no queries or no time is left."""
     return "evaluate" if state.is_over else "search"
 
 
-def route_after_search(state: StepState) -> Literal["study", "evaluate"]:
+async def route_after_search(state: StepState) -> Literal["study", "evaluate"]:
     """Study the results, or end the step if no search can succeed any more."""
     return "evaluate" if state.is_over else "study"
 
 
-def route_after_study(state: StepState) -> Literal["choose_queries", "evaluate"]:
+async def route_after_study(state: StepState) -> Literal["choose_queries", "evaluate"]:
     """Search again, unless the step is over."""
     return "evaluate" if state.is_over else "choose_queries"

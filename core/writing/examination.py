@@ -441,7 +441,7 @@ class Examination:
 
         With `verify="repair"`, have wrong ones corrected and judge those again.
         """
-        draft = await asyncio.to_thread(self._units)
+        draft = await self._current_units()
         await self._take_kept(draft)
         may_repair = self._context.verify == "repair"
         if may_repair and not RoleModels(self._context).is_extractive("writer"):
@@ -454,7 +454,7 @@ class Examination:
         verdicts = await self._verdicts(draft)
         cited = await asyncio.to_thread(known_citations, self._text, self._sources)
         self._text, self._sources = cited
-        units = await asyncio.to_thread(self._units)
+        units = await self._current_units()
         checks = await in_pieces(self._check, units)
         claims = tuple(check for check in checks if check is not None)
         contradicted = dict[int, str]()
@@ -561,7 +561,7 @@ class Examination:
         A model judges what neither the other sources nor a kept verdict prove, unless a figure or
         name is missing there: that is shown to none.
         """
-        units = await asyncio.to_thread(self._units)
+        units = await self._current_units()
         mixed = await asyncio.to_thread(MixedStatements, before, excluded.keys)
         context = self._context
         if context.verify == "off" or RoleModels(context).is_extractive("verifier"):
@@ -581,7 +581,7 @@ class Examination:
             if not self._is_settled(unit) and lacks_figures(unit, self._evidence):
                 lacking.append(unit)
         await asyncio.to_thread(self._take_out, lacking, before, excluded)
-        undecided = mixed.among(await asyncio.to_thread(self._units))
+        undecided = mixed.among(await self._current_units())
         await self._judge(undecided, self._judge_calls_left)
         unchecked = list[ReportUnit]()
         for unit in undecided:
@@ -681,12 +681,22 @@ class Examination:
             f"{name!r}: in a test, it could not tell right from wrong. {choose}"
         ]
 
+    async def _current_units(self) -> list[ReportUnit]:
+        """Return the units of the report as it is now; a changed report is parsed in a thread."""
+        if self._is_parsed():
+            return self._units()
+        return await asyncio.to_thread(self._units)
+
     def _units(self) -> list[ReportUnit]:
         """Return the units of the report as it is now."""
-        if self._parsed is None or self._parsed[0] != (self._text, self._sources):
+        if self._parsed is None or not self._is_parsed():
             units = report_units(self._text, self._sources)
             self._parsed = (self._text, self._sources), units
         return self._parsed[1]
+
+    def _is_parsed(self) -> bool:
+        """Whether the report has not changed since its units were read."""
+        return self._parsed is not None and self._parsed[0] == (self._text, self._sources)
 
     @property
     def _calls_for_draft(self) -> int:
@@ -713,7 +723,7 @@ class Examination:
         if self._grade == "unsound":
             await self._read_pages(open_units)
             return
-        report = report or await asyncio.to_thread(self._units)
+        report = report or await self._current_units()
         report = [unit for unit in report if not self._is_known_wrong(unit)]
         try:
             judged, made = await judge(open_units, self._evidence, self._filler, calls, report)
@@ -853,7 +863,7 @@ class Examination:
         A statement is a premise of others only once it is proved itself, so none is proved in a
         circle.
         """
-        current = [*await asyncio.to_thread(self._units), *units]
+        current = [*await self._current_units(), *units]
         waiting = [unit for unit in units if key_of(unit) in self._judged]
         while waiting:
             premises = await asyncio.to_thread(self._premises, current)
@@ -894,7 +904,7 @@ class Examination:
 
     async def _verdicts(self, draft: Sequence[ReportUnit]) -> tuple[UnitVerdict, ...]:
         """Return the outcome for each unit of the draft."""
-        units = await asyncio.to_thread(self._units)
+        units = await self._current_units()
         current: dict[UnitKey, ReportUnit] = {}
         # A cell keeps its words when its head or label is corrected.
         for old, new in zip(_cells(draft), _cells(units), strict=False):
@@ -1050,7 +1060,7 @@ class Examination:
 
         Other statements may rest on what follows in the report, or is still changed.
         """
-        units = await asyncio.to_thread(self._units)
+        units = await self._current_units()
         await self._take_kept(units)
         tables = set[int]()
         for unit in units:
@@ -1088,7 +1098,7 @@ class Examination:
     async def _rewrite(self, *, is_last: bool) -> None:
         """Have the writer's model correct faulty sentences, once each; judge the changed report."""
         faults = list[Fault]()
-        for fault in _faults(await asyncio.to_thread(self._units), self._judged):
+        for fault in _faults(await self._current_units(), self._judged):
             if not self._sent_to_writer.issuperset(map(key_of, fault.units)):
                 faults.append(fault)
         if not is_last:
@@ -1102,7 +1112,7 @@ class Examination:
             rewrites = await self._accepted_rewrites(faults)
             self._text = _with_rewrites(rewrites, self._text)
         # A correction by code, such as of a cell's head, changes units too: they are judged anew.
-        await self._judge(await asyncio.to_thread(self._units), self._judge_calls_left)
+        await self._judge(await self._current_units(), self._judge_calls_left)
 
     async def _accepted_rewrites(self, faults: Sequence[Fault]) -> list[Fault]:
         """Have the writer's model correct faults.
@@ -1117,7 +1127,7 @@ class Examination:
         )
         pairs = list(zip(rewrites, new_units, strict=True))
         await asyncio.to_thread(self._derive_judgements, pairs)
-        before = await asyncio.to_thread(self._units)
+        before = await self._current_units()
         known = set(map(key_of, before))
         corrected = _with_rewrites(rewrites, self._text)
         after = await asyncio.to_thread(report_units, corrected, self._sources)

@@ -334,9 +334,13 @@ class Lab(Thread):
         """Go on where the thread of another lab stands, which stays as it is."""
         saver, kept = self.graph.checkpointer, other.graph.checkpointer
         assert isinstance(saver, WatchedSaver) and isinstance(kept, WatchedSaver)
-        saver.storage = deepcopy(kept.storage)
-        saver.writes = deepcopy(kept.writes)
-        saver.blobs = deepcopy(kept.blobs)
+        # What is stored is bytes and never changes, so the containers alone are copied.
+        for thread, namespaces in kept.storage.items():
+            for namespace, checkpoints in namespaces.items():
+                saver.storage[thread][namespace] = dict(checkpoints)
+        for checkpoint, writes in kept.writes.items():
+            saver.writes[checkpoint] = dict(writes)
+        saver.blobs.update(kept.blobs)
         for item in other.graph.memory.search((), limit=MANY):
             self.graph.memory.put(item.namespace, item.key, item.value)
         self.packets = list(other.packets)

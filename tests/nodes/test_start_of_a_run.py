@@ -231,7 +231,7 @@ async def test_a_system_message_becomes_house_rules_behind_those_of_the_settings
         ("plan_reply", "approved", "orchestrate"),
     ],
 )
-def test_each_kind_of_message_enters_the_graph_at_its_node(
+async def test_each_kind_of_message_enters_the_graph_at_its_node(
     entry: Any, review: Any, next_node: str
 ) -> None:
     plan = Plan(text="1. a", steps=("a",), review=review) if review else None
@@ -244,4 +244,4 @@ def test_each_kind_of_message_enters_the_graph_at_its_node(
         version="0",
         entry=entry,
     )
-    assert route_after_begin(ResearchState(run=run, plan=plan)) == next_node
+    assert await route_after_begin(ResearchState(run=run, plan=plan)) == next_node

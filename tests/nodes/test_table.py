@@ -69,7 +69,7 @@ def notes_of(state: ResearchState) -> str:
 
 async def test_rows_are_found_merged_filled_written_and_checked(tmp_path: Path) -> None:
     run = table_lab(tmp_path)
-    state = await run.ask(QUESTION)
+    state = await run.ask_once(QUESTION)
     assert text_of(state) == REPORT
     assert state.report
     assert {verdict.shown for verdict in state.report.verdicts} == {"supported", "reasoning"}
@@ -89,7 +89,7 @@ async def test_rows_are_found_merged_filled_written_and_checked(tmp_path: Path) 
 
 
 async def test_an_empty_cell_says_where_it_was_looked_for(tmp_path: Path) -> None:
-    state = await table_lab(tmp_path).ask(QUESTION)
+    state = await table_lab(tmp_path).ask_once(QUESTION)
     assert state.report
     [sheet] = sheets_of(state.report)
     keeper = sheet.data["rows"][1][3]
@@ -99,7 +99,7 @@ async def test_an_empty_cell_says_where_it_was_looked_for(tmp_path: Path) -> Non
 
 async def test_rows_lie_in_the_store_and_only_their_ids_in_the_state(tmp_path: Path) -> None:
     run = table_lab(tmp_path)
-    state = await run.ask(QUESTION)
+    state = await run.ask_once(QUESTION)
     entries = {entry.name: entry for entry in state.rows.values()}
     assert {name: entry.standing for name, entry in entries.items()} == {
         "Skerry Light": "filled",
@@ -498,7 +498,7 @@ async def test_each_document_is_a_row_if_the_design_says_so(tmp_path: Path) -> N
 
 async def test_clients_see_rows_as_they_are_found_and_filled(tmp_path: Path) -> None:
     run = table_lab(tmp_path)
-    await run.ask(QUESTION)
+    await run.ask_once(QUESTION)
     shown = run.of_type("table_row")
     standings = [(packet["name"], packet["standing"]) for packet in shown]
     assert standings[:4] == [
@@ -557,7 +557,7 @@ async def test_cells_of_an_excluded_source_are_gone_and_the_others_stay(tmp_path
     run = table_lab(
         tmp_path, writer={"edit_report": calls(call("edit_report", edits=[])), "": SUMMARY}
     )
-    state = await run.ask(QUESTION)
+    state = await run.ask_once(QUESTION)
     [key] = [key for key in state.sources if key.endswith("anvil.md")]
     excluded = {key: Exclusion(date="2026-11-30", because="out of date")}
     await run.graph.aupdate_state(

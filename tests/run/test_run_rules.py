@@ -6,8 +6,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import re
+import sys
 import weakref
-from itertools import count
 from typing import Any
 
 import pytest
@@ -217,7 +217,7 @@ async def test_work_in_pieces_keeps_its_order_and_ends_soon_after_its_cancellati
     def work(_: int) -> None:
         loop.call_soon_threadsafe(has_begun.set)
 
-    task = asyncio.create_task(in_pieces(work, count()))
+    task = asyncio.create_task(in_pieces(work, range(sys.maxsize)))
     await has_begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
