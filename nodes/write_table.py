@@ -25,7 +25,7 @@ from ..core.records.table import (
     TableWork,
 )
 from ..core.tables.design import TableDesign
-from ..core.tables.report_tables import row_names, table_changes
+from ..core.tables.report_tables import cell_quotations, row_names, table_changes
 from ..core.tables.rows import TableWriter
 from ..core.writing.report import ReportEvents, new_draft
 from ..prompts import fence, render_prompt
@@ -82,7 +82,14 @@ async def write_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         turn.apply(run=update["run"])
         text = "\n\n".join(filter(None, (summary, table)))
         draft = await asyncio.to_thread(new_draft, turn.state, events, text)
-        draft = draft.model_copy(update={"columns": design.columns, "blanks": blanks})
+        quotations = await asyncio.to_thread(cell_quotations, table, design.columns, rows)
+        draft = draft.model_copy(
+            update={
+                "columns": design.columns,
+                "blanks": blanks,
+                "quotations": await turn.pages.keep(quotations.model_dump_json()),
+            }
+        )
         turn.apply(draft=draft)
         delivery = turn.delivery
         message = await asyncio.to_thread(delivery.draft_message, draft, events)

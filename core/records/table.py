@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from typing_extensions import override
@@ -124,6 +125,21 @@ class HandedIn(NamedTuple):
     """As JSON: a `ScoutResult` or `RowResults`."""
 
 
+class Quotation(Record):
+    """Words of a source from which a cell of a table was taken."""
+
+    source: str
+    """Key of the source."""
+    words: str
+
+
+class CellQuotations(Record):
+    """The words of sources from which the cells of a table were taken."""
+
+    by_unit: Mapping[str, tuple[Quotation, ...]]
+    """By the words of the cell as it is checked, with the label of its row and column."""
+
+
 class RowRecord(Record):
     """A row with all that was found for it; it lies in the store under its hash."""
 
@@ -145,6 +161,19 @@ class RowRecord(Record):
             if cell.column == column:
                 return cell
         return None
+
+    def quotations(self, column: TableColumn) -> list[Quotation]:
+        """Return the words of sources from which its cell of a column was taken; for a key that
+        nobody has looked for, those by which it was found."""
+        cell = self.cell(column.name)
+        stated: Sequence[CellValue | RowCandidate] = cell.values if cell else ()
+        if column.is_key and not stated:
+            stated = self.candidates
+        quotations = list[Quotation]()
+        for value in stated:
+            if value.words:
+                quotations.append(Quotation(source=value.source, words=value.words))
+        return quotations
 
 
 class RowBlanks(Record):

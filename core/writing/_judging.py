@@ -40,6 +40,7 @@ from ..models.resolve import profile_of
 from ..records.report import DecidedBy, JudgeGrade
 from ..records.research import Calculation, by_calculation_number
 from ..records.sources import Extent, Source
+from ..records.table import Quotation
 from .forms import Filler, Form
 
 _UNIT_TOKENS = 100
@@ -178,11 +179,14 @@ class Evidence:
         keys: Mapping[int, str],
         calculations: Iterable[Calculation] = (),
         asked: Sequence[str] = (),
+        quotations: Mapping[str, Sequence[Quotation]] = MappingProxyType({}),
     ) -> None:
         """`texts` and `sources` are by source key, `keys` by number.
 
         `calculations` were carried out before; `asked` are the user's own messages, oldest first.
+        `quotations` are words of sources from which units were written, by the text of the unit.
         """
+        self._quotations = quotations
         self.calculations = by_calculation_number(calculations)
         """The calculations of the thread by number."""
         self.asked = tuple(asked)
@@ -259,6 +263,7 @@ class Evidence:
         a text.
         """
         wanted: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        quoted_of: dict[str, list[ProofPassage]] = defaultdict(list)
         for unit, keys in units:
             words = unit.text
             if unit.text != unit.sentence:
@@ -267,7 +272,11 @@ class Evidence:
             for key in keys:
                 has_all = key in near or most > FIRST_LOOK
                 wanted[key].append((words, most if has_all else _ELSEWHERE))
-        quoted_of: dict[str, list[ProofPassage]] = defaultdict(list)
+            for quotation in self._quotations.get(unit.text, ()):
+                if quotation.source in keys:
+                    quoted_of[quotation.source].append(
+                        ProofPassage(quotation.source, quotation.words)
+                    )
         for passage in quoted:
             quoted_of[passage.source].append(passage)
             wanted[passage.source] = wanted[passage.source]
@@ -314,7 +323,7 @@ class Evidence:
                 if passage.content_hash == text.content_hash:
                     best += text.windows.within(passage.start, passage.end)
                 elif not passage.content_hash:
-                    best += text.windows.best(passage.words, 1)
+                    best += text.windows.having(passage.words)
             if longest == _ELSEWHERE:
                 passages += text.windows.texts(best)
             else:

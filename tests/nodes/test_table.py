@@ -256,6 +256,32 @@ async def test_a_row_that_turns_out_not_to_count_is_left_out_with_the_reason(
     assert "Anvil Light (it is a ruin)" in notes_of(state)
 
 
+async def test_the_words_by_which_a_cell_was_handed_in_are_always_shown_to_the_check(
+    tmp_path: Path,
+) -> None:
+    written_about = "\n\n".join(
+        f"Ada Moran, keeper of the Skerry Light, wrote in letter {number} about the harbour, the "
+        "fog, the nets on the quay and the smell of tar along the old wall of the town."
+        for number in range(40)
+    )
+    tended = "From then on she tended the lamp."
+    keeper = cells(
+        cell("Light", "Skerry Light"),
+        cell("Height", "38 metres", "It stands 38 metres tall."),
+        cell("Keeper", "Ada Moran", tended),
+    )
+    researcher = scripts(
+        "researcher", **{"Row 1: Skerry Light": researching("Skerry Light height lamp", keeper)}
+    )
+    run = table_lab(tmp_path, researcher=researcher)
+    text = LIGHTS["skerry_md"] + f"\n{written_about}\n\n{tended}\n\n{written_about}"
+    run.folder = written(tmp_path / "long", {**LIGHTS, "skerry_md": text})
+    state = await run.ask(QUESTION)
+    assert "| Ada Moran [2] |" in text_of(state)
+    judged = [request.text for request in run.calls("verifier") if "Skerry Light" in request.text]
+    assert tended in judged[0]
+
+
 async def test_sources_that_disagree_are_both_in_the_cell_and_among_the_disputes(
     tmp_path: Path,
 ) -> None:
