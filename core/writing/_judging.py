@@ -781,14 +781,20 @@ def _prepare(
 
 
 def _are_whole_sentence(units: Iterable[ReportUnit]) -> bool:
-    """Whether the first of these units and those after it are all that its sentence or row says."""
+    """Whether the first of these units and those after it are all that its sentence or row says,
+    and none of them was cut off in a phrase: "and fewest at the Tralee [3] and Thornsey [4]"."""
     sentence = ""
     start = end = 0
     for unit in units:
         if not sentence:
             sentence = unit.sentence
             start = end = unit.sentence_start
-        if unit.sentence_start != start or tokens(sentence[end - start : unit.start - start]):
+        if unit.sentence_start != start:
+            break
+        between = sentence[end - start : unit.start - start]
+        if end > start and not between.strip():
+            return False
+        if tokens(between):
             break
         end = unit.end
     return not tokens(sentence[end - start :])
