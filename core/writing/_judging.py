@@ -222,17 +222,23 @@ class Evidence:
         return not any(self._texts.values())
 
     def _nearest(self, unit: ReportUnit) -> list[str]:
-        """Return the keys of uncited sources that may support a unit, best first."""
+        """Return the keys of uncited sources that may support a unit, best first: those that have
+        as many of its words as the ones that it cites."""
         others = [key for key in self._texts if key not in unit.sources]
-        return self._most_like(unit, others, _SHARE)
+        cited = [self._share(unit, key) for key in unit.sources]
+        return self._most_like(unit, others, max([_SHARE, *cited]))
+
+    def _share(self, unit: ReportUnit, key: str) -> float:
+        """Return the share of a unit's words that one window of a source has."""
+        texts = self._texts.get(key, ())
+        return max((text.windows.share(unit.text) for text in texts), default=0.0)
 
     def _most_like(self, unit: ReportUnit, keys: Iterable[str], least: float) -> list[str]:
         """Return those of these sources that have at least this share of a unit's words in one
         window, or any word of it; at most `_NEAREST`, best first."""
         shares = dict[str, float]()
         for key in keys:
-            texts = self._texts.get(key, ())
-            share = max((text.windows.share(unit.text) for text in texts), default=0.0)
+            share = self._share(unit, key)
             if share and share >= least:
                 shares[key] = share
         best = sorted(shares, key=lambda key: -shares[key])
@@ -375,9 +381,12 @@ class Evidence:
         """Return the keys of the sources that a unit is compared with.
 
         These are the sources cited by the unit, or else by its sentence or the surrounding text. If
-        the unit cites none, and at a second look, the nearest uncited sources are added.
+        the unit cites none, and at a second look, the nearest uncited sources are added; then also
+        those that the rest of its sentence cites.
         """
         keys = list(_cited_near(unit))
+        if is_second_look:
+            keys += unit.of_sentence
         keys += sorted(self._keys_behind(*self.cited_calculations(unit)))
         if is_second_look or not unit.sources:
             keys += self._nearest(unit)
@@ -396,8 +405,7 @@ class Evidence:
         own = {*unit.sources, *unit.of_sentence}
         deciding = list[str]()
         for key in keys:
-            shares = [text.windows.share(unit.text) for text in self._texts.get(key, ())]
-            if key in own or any(shares):
+            if key in own or self._share(unit, key):
                 deciding.append(key)
         return deciding
 
