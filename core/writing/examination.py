@@ -980,7 +980,9 @@ class Examination:
                 stated.append(unit.text)
         distinct = tuple(dict.fromkeys(calculations))
         text = " ".join(unit.text for unit in units)
-        return OtherPremises(self._evidence.request, " ".join(stated), distinct, text)
+        return OtherPremises(
+            self._evidence.request, " ".join(stated), distinct, text, self._filler.date
+        )
 
     def _check(self, unit: ReportUnit) -> ClaimCheck | None:
         """Return the check of a unit with its passages, or None if it needs no source."""
