@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import Field
 
 from ..core.events.blocks import TablePackets
+from ..core.evidence.checking.proof import stands_in
 from ..core.library.library import Library
-from ..core.records.table import RowCandidate, RowEntry, ScoutResult, TableWork
+from ..core.records.table import RowCandidate, RowEntry, RowRecord, ScoutResult, TableWork
 from ..core.tables.design import TableDesign
 from ..core.tables.report_tables import kept_rows
-from ..core.tables.rows import rejection_of, with_candidates
+from ..core.tables.rows import own_rejections, rejection_of, with_candidates
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
@@ -127,8 +128,9 @@ async def _take_results(
     known = await stored_rows(turn, state.rows.values())
     changed = with_candidates(known, candidates)
     changes = dict[str, dict[str, object]]()
+    proved = await _rejected_by_own_pages(turn, changed.values())
     for row in changed.values():
-        reason = rejection_of(row)
+        reason = rejection_of(row) or proved.get(row.id, "")
         changes[row.id] = {"standing": "rejected" if reason else "found", "reason": reason}
     entries = await keep_rows(turn, changed.values(), changes)
     has_news = bool(lost) or not known.keys() >= changed.keys()
@@ -142,6 +144,22 @@ async def _take_results(
         }
     )
     return work, entries
+
+
+async def _rejected_by_own_pages(turn: Turn, rows: Iterable[RowRecord]) -> dict[str, str]:
+    """Return why rows do not count though some source names them, by id: those whose own page has
+    the words by which a scout rejects them."""
+    rejections = dict[str, RowCandidate]()
+    for row in rows:
+        for rejection in own_rejections(row, turn.state.sources):
+            rejections.setdefault(row.id, rejection)
+    keys = [rejection.source for rejection in rejections.values()]
+    texts = await turn.basis.texts(turn.pages, keys)
+    reasons = dict[str, str]()
+    for row_id, rejection in rejections.items():
+        if any(stands_in(rejection.words, text.text) for text in texts[rejection.source]):
+            reasons[row_id] = rejection.reason
+    return reasons
 
 
 async def _documents(turn: Turn) -> list[RowCandidate]:

@@ -3,7 +3,7 @@ the table."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..evidence.citations.citing import name_of
 from ..evidence.citations.rendering import plain_line
 from ..evidence.text.words import unaccented
-from ..records.sources import short_hash
+from ..records.sources import Source, short_hash
 from ..records.table import (
     RowCandidate,
     RowRecord,
@@ -68,6 +68,18 @@ def rejection_of(row: RowRecord) -> str:
         if not candidate.reason:
             return ""
     return row.candidates[0].reason
+
+
+def own_rejections(row: RowRecord, sources: Mapping[str, Source]) -> Iterator[RowCandidate]:
+    """Yield the candidates of a row that reject it by words of its own page, which another one has
+    not read otherwise; `sources` are by key."""
+    own = {candidate.address for candidate in row.candidates if candidate.address}
+    counting = {candidate.source for candidate in row.candidates if not candidate.reason}
+    for candidate in row.candidates:
+        source = sources.get(candidate.source)
+        is_own = source is not None and source.address in own
+        if candidate.reason and is_own and candidate.source not in counting:
+            yield candidate
 
 
 def pairs_alike(rows: Sequence[RowRecord], most: int) -> list[RowPair]:

@@ -4,7 +4,7 @@ that do not count, sources that disagree, and a page that is down."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -223,6 +223,45 @@ async def test_all_grants_are_found_once_and_filled_and_those_that_do_not_count_
     assert state.report and "not verified" not in state.report.text
     rejected = [entry.name for entry in state.rows.values() if entry.standing == "rejected"]
     assert rejected == [grant.name for grant in GRANTS if grant.amount < 50_000]
+
+
+def doubting(paid: str) -> Callable[..., AIMessage]:
+    """A scout that follows the list to the page of the last grant there and rejects it by its own
+    page, with these words on what it pays; the one of the register knows its name only."""
+
+    def reply(messages: Sequence[BaseMessage], settings: Any) -> AIMessage:
+        if "lists of grants" not in messages[1].text:
+            return scout(messages, settings)
+        if not texts(messages):
+            return calls(call("web_search", queries=["harbour grants list"]))
+        address = next(iter(re.findall(r'http[^"]+/grant/6\b', texts(messages))), "")
+        if "is given by" not in texts(messages):
+            return calls(call("open_url", urls=next_page(messages) or [address]))
+        key, reason = [GRANTS[5].name], "it pays too little"
+        rejected = {"key": key, "words": paid, "address": address, "reason": reason}
+        return rows(rejected=[rejected])(messages, settings)
+
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("paid", "is_rejected"), [("It pays 20,000 euros", True), ("It pays 10 euros", False)]
+)
+async def test_a_row_that_a_scout_rejects_by_its_own_page_is_not_filled(
+    tmp_path: Path, web: Web, api: SearchApi, paid: str, is_rejected: bool
+) -> None:
+    web.publish(
+        "/list", page("Grants for ports", "".join(entry(web, grant) for grant in GRANTS[:6]))
+    )
+    researcher = {"Find the rows of a table": doubting(paid), "Fill": fill}
+    run = grants_lab(tmp_path, web, api, researcher=researcher)
+    state = await run.ask(QUESTION)
+    filled = [request for request in run.calls("researcher") if "Row 1: " in request.text]
+    assert bool(filled)
+    name = f"Row 1: {GRANTS[5].name}."
+    assert any(name in request.text for request in filled) != is_rejected
+    [standing] = [row.standing for row in state.rows.values() if row.name == GRANTS[5].name]
+    assert standing == "rejected"
 
 
 async def test_wrong_cells_of_a_model_are_marked_and_right_ones_are_not(
