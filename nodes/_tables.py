@@ -3,7 +3,7 @@ researchers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.events.blocks import PlanPackets
@@ -29,6 +29,8 @@ _TITLE = 80
 _SCOUTS_SHARE = 3
 """The remaining budget is divided by this for the scouts, so that two thirds are left to fill
 rows."""
+_AROUND_ADDRESSES = ".,;:()[]<>\"'“”"
+"""Signs around an address in a way to look."""
 _NAMES_SHOWN = 200
 """Maximum number of known rows that a scout is told."""
 
@@ -237,3 +239,15 @@ def new_ways(ways: Iterable[str], tried: Iterable[str]) -> list[str]:
         if name_of(way) and name_of(way) not in known:
             new.setdefault(name_of(way), way)
     return list(new.values())
+
+
+def unread_ways(ways: Iterable[str], read: Collection[str]) -> list[str]:
+    """Return the ways to look without those of which all addresses were `read`; a further part of
+    a page stays."""
+    unread = list[str]()
+    for way in ways:
+        words = {word.strip(_AROUND_ADDRESSES) for word in way.split()}
+        addresses = {word for word in words if "://" in word}
+        if not addresses or not addresses.issubset(read) or PagePart.read(way):
+            unread.append(way)
+    return unread

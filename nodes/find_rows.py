@@ -28,6 +28,7 @@ from ._tables import (
     new_ways,
     send_scouts,
     stored_rows,
+    unread_ways,
 )
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -123,6 +124,8 @@ async def _take_results(
             result = ScoutResult.model_validate_json(text)
             candidates += result.rows
             further += result.further
+        if design.keeps == "nothing":
+            further = unread_ways(further, _read_addresses(turn))
     else:
         return work, {}
     known = await stored_rows(turn, state.rows.values())
@@ -144,6 +147,17 @@ async def _take_results(
         }
     )
     return work, entries
+
+
+def _read_addresses(turn: Turn) -> set[str]:
+    """Return the addresses of the pages and documents that scouts have opened."""
+    addresses = set[str]()
+    for finding in turn.state.own_findings:
+        for key in finding.sources:
+            source = turn.state.sources[key]
+            if source.content_hash:
+                addresses.add(source.address)
+    return addresses
 
 
 async def _rejected_by_own_pages(turn: Turn, rows: Iterable[RowRecord]) -> dict[str, str]:

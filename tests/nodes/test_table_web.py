@@ -264,6 +264,24 @@ async def test_a_row_that_a_scout_rejects_by_its_own_page_is_not_filled(
     assert standing == "rejected"
 
 
+async def test_lists_that_a_colleague_has_opened_get_no_scout_again(
+    tmp_path: Path, web: Web, api: SearchApi
+) -> None:
+    opened, unknown = web.url("/register/2"), web.url("/archive")
+
+    def naming(messages: Sequence[BaseMessage], settings: Any) -> AIMessage:
+        if "lists of grants" not in messages[1].text or not texts(messages):
+            return scout(messages, settings)
+        further = [f"The second page of the register ({opened}).", f"The archive: {unknown}"]
+        return rows(further=further)(messages, settings)
+
+    researcher = {"Find the rows of a table": naming, "Fill": fill}
+    run = grants_lab(tmp_path, web, api, researcher=researcher)
+    state = await run.ask(QUESTION)
+    assert state.table
+    assert [way for way in state.table.tried if "http" in way] == [f"The archive: {unknown}"]
+
+
 async def test_wrong_cells_of_a_model_are_marked_and_right_ones_are_not(
     tmp_path: Path, web: Web, api: SearchApi
 ) -> None:
