@@ -133,8 +133,12 @@ async def _take_results(
     changes = dict[str, dict[str, object]]()
     proved = await _rejected_by_own_pages(turn, changed.values())
     for row in changed.values():
-        reason = rejection_of(row) or proved.get(row.id, "")
-        changes[row.id] = {"standing": "rejected" if reason else "found", "reason": reason}
+        rejection = rejection_of(row) or proved.get(row.id)
+        changes[row.id] = {
+            "standing": "rejected" if rejection else "found",
+            "reason": rejection.reason if rejection else "",
+            "source": rejection.source if rejection else "",
+        }
     entries = await keep_rows(turn, changed.values(), changes)
     has_news = bool(lost) or not known.keys() >= changed.keys()
     turn.emit(*TablePackets(turn.placement).rows(entries.values()))
@@ -160,20 +164,20 @@ def _read_addresses(turn: Turn) -> set[str]:
     return addresses
 
 
-async def _rejected_by_own_pages(turn: Turn, rows: Iterable[RowRecord]) -> dict[str, str]:
-    """Return why rows do not count though some source names them, by id: those whose own page has
-    the words by which a scout rejects them."""
+async def _rejected_by_own_pages(turn: Turn, rows: Iterable[RowRecord]) -> dict[str, RowCandidate]:
+    """Return by what rows are rejected though some source names them, by id: those whose own page
+    has the words by which a scout rejects them."""
     rejections = dict[str, RowCandidate]()
     for row in rows:
         for rejection in own_rejections(row, turn.state.sources):
             rejections.setdefault(row.id, rejection)
     keys = [rejection.source for rejection in rejections.values()]
     texts = await turn.basis.texts(turn.pages, keys)
-    reasons = dict[str, str]()
+    proved = dict[str, RowCandidate]()
     for row_id, rejection in rejections.items():
         if any(stands_in(rejection.words, text.text) for text in texts[rejection.source]):
-            reasons[row_id] = rejection.reason
-    return reasons
+            proved[row_id] = rejection
+    return proved
 
 
 async def _documents(turn: Turn) -> list[RowCandidate]:

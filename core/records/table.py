@@ -108,6 +108,8 @@ class RowResult(Record):
     cells: tuple[TableCell, ...] = ()
     reason: str = ""
     """Why the row does not count; empty if it does."""
+    source: str = ""
+    """Key of the source that says so; may be empty."""
 
 
 class RowResults(Record):
@@ -195,6 +197,8 @@ class RowEntry(Record):
     reason: str = ""
     """Why it was rejected or left out, worded for the reader; the name of the row that a duplicate
     is the same as."""
+    source: str = ""
+    """Key of the source by which it was rejected; may be empty."""
     content: str
     """SHA-256 (hex) of its `RowRecord` in the thread's store."""
 

@@ -62,12 +62,12 @@ def with_candidates(
     return changed
 
 
-def rejection_of(row: RowRecord) -> str:
-    """Return why a row does not count by what its candidates say; empty if it does."""
+def rejection_of(row: RowRecord) -> RowCandidate | None:
+    """Return the first candidate of a row if all of them reject it."""
     for candidate in row.candidates:
         if not candidate.reason:
-            return ""
-    return row.candidates[0].reason
+            return None
+    return row.candidates[0]
 
 
 def own_rejections(row: RowRecord, sources: Mapping[str, Source]) -> Iterator[RowCandidate]:
@@ -200,8 +200,8 @@ class TableWriter(NamedTuple):
         citations = dict[str, dict[str, None]]()
         if cell:
             for value in cell.values:
-                if self._may_cite(value.source):
-                    marker = f" [{self.numbers[value.source]}]"
+                marker = self.marker(value.source)
+                if marker:
                     citations.setdefault(value.text, {})[marker] = None
         stated = list[str]()
         for text, markers in citations.items():
@@ -214,14 +214,14 @@ class TableWriter(NamedTuple):
         for candidate in row.candidates:
             if candidate.source in self.excluded or position >= len(candidate.key):
                 continue
-            name = plain_line(candidate.key[position])
-            if self._may_cite(candidate.source):
-                name += f" [{self.numbers[candidate.source]}]"
-            return name
+            return plain_line(candidate.key[position]) + self.marker(candidate.source)
         return ""
 
-    def _may_cite(self, source: str) -> bool:
-        return source in self.numbers and source not in self.excluded
+    def marker(self, source: str) -> str:
+        """Return the citation of a source with a space before it; empty if it may not be cited."""
+        if source in self.excluded or source not in self.numbers:
+            return ""
+        return f" [{self.numbers[source]}]"
 
 
 def heading_of(column: TableColumn) -> str:

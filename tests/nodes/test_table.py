@@ -249,11 +249,16 @@ async def test_a_researcher_whose_rounds_are_used_up_hands_in_what_it_has(tmp_pa
 async def test_a_row_that_turns_out_not_to_count_is_left_out_with_the_reason(
     tmp_path: Path,
 ) -> None:
-    rejected = cells(cell("Light", "Anvil Light"), rejected=[{"row": 1, "reason": "it is a ruin"}])
+    ruin = {"row": 1, "reason": "it is a ruin", "words": "It stands 21.5 metres tall."}
+    rejected = cells(cell("Light", "Anvil Light"), rejected=[ruin])
     researcher = scripts("researcher", **{"Row 1: Anvil Light": researching("Anvil", rejected)})
-    state = await table_lab(tmp_path, researcher=researcher).ask(QUESTION)
+    run = table_lab(tmp_path, researcher=researcher)
+    state = await run.ask(QUESTION)
     assert text_of(state) == f"{SUMMARY}\n\n{HEADER}\n{SKERRY_ROW}"
-    assert "Anvil Light (it is a ruin)" in notes_of(state)
+    assert "Anvil Light (it is a ruin); Port" in notes_of(state)
+    # The writer can name and cite it, and so what scouts have rejected.
+    [asked] = run.calls("writer")
+    assert "Anvil Light (it is a ruin) [3]; Port Anlow beacon (it has no lantern) [1]" in asked.text
 
 
 async def test_the_words_by_which_a_cell_was_handed_in_are_always_shown_to_the_check(

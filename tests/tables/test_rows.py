@@ -57,9 +57,10 @@ def test_names_that_differ_in_case_and_punctuation_are_one_row_and_others_are_no
 def test_a_row_that_some_source_names_without_rejecting_it_counts() -> None:
     rejected = [candidate("Fund", reason="too small"), candidate("Fund", "other", reason="old")]
     [row] = with_candidates({}, rejected).values()
-    assert rejection_of(row) == "too small"
+    rejection = rejection_of(row)
+    assert rejection and rejection.reason == "too small"
     [row] = with_candidates({row.id: row}, [candidate("Fund", "register")]).values()
-    assert rejection_of(row) == ""
+    assert rejection_of(row) is None
 
 
 def test_alike_names_are_pairs_with_the_most_alike_first() -> None:
