@@ -149,12 +149,16 @@ def send_researchers(
     for group in groups:
         asked = list[TaskRow]()
         addresses = dict[str, None]()
+        entries = dict[str, str]()
         shown = list[str]()
         columns = list[str]()
         for row_id, names in group.items():
             row = rows[row_id]
             asked.append(TaskRow(id=row.id, name=row.name, columns=tuple(names)))
-            addresses |= dict.fromkeys(_addresses(turn, row))
+            own, listing = _addresses(turn, row)
+            addresses |= dict.fromkeys([*own, *listing])
+            if own:
+                entries |= listing
             shown.append(row.name)
             columns += names
         text = render_prompt(
@@ -176,21 +180,21 @@ def send_researchers(
         }
         if not is_again:
             fields["open_first"] = tuple(addresses)[: turn.context.limits.max_open]
+            fields["entries"] = entries
         tasks.append(fields)
     return _sent_out(turn, tasks, work, 1)
 
 
-def _addresses(turn: Turn, row: RowRecord) -> list[str]:
-    """Return the addresses of the pages and documents that name a row, its own page first."""
-    own = list[str]()
-    listing = list[str]()
+def _addresses(turn: Turn, row: RowRecord) -> tuple[list[str], dict[str, str]]:
+    """Return the addresses of a row's own pages and documents, and the words by which others name
+    it by their addresses."""
+    own = [candidate.address for candidate in row.candidates if candidate.address]
+    listing = dict[str, str]()
     for candidate in row.candidates:
-        if candidate.address:
-            own.append(candidate.address)
         source = turn.state.sources.get(candidate.source)
-        if source:
-            listing.append(source.address)
-    return [*own, *listing]
+        if source and source.address not in own:
+            listing.setdefault(source.address, candidate.words)
+    return own, listing
 
 
 def _sent_out(

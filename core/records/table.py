@@ -244,6 +244,9 @@ class TableTask(Task):
     """Addresses of pages and documents that are opened before its model is first asked."""
     open_from: int = 0
     """Offset from which their texts are shown."""
+    entries: Mapping[str, str] = {}
+    """Words by which lists name its rows, by the address of the list, if a row has a page of its
+    own: of these lists, only the lines with these words are shown then."""
     slots: int = 1
     """Number of tasks dispatched with it that may run at the same time."""
     reads_anew: bool = False
@@ -253,6 +256,16 @@ class TableTask(Task):
     def is_scout(self) -> bool:
         """Whether it looks for rows instead of filling them."""
         return not self.rows
+
+    @property
+    def questions(self) -> list[str]:
+        """What is asked of a page: each cell to fill."""
+        questions = list[str]()
+        for row in self.rows:
+            for column in self.columns:
+                if column.name in row.columns:
+                    questions.append(f"{row.name} {column.name} {column.meaning}")
+        return questions
 
     @property
     @override

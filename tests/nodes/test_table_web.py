@@ -282,6 +282,23 @@ async def test_lists_that_a_colleague_has_opened_get_no_scout_again(
     assert [way for way in state.table.tried if "http" in way] == [f"The archive: {unknown}"]
 
 
+async def test_of_a_list_only_the_entry_of_a_row_is_shown_beside_its_own_page(
+    tmp_path: Path, web: Web, api: SearchApi
+) -> None:
+    run = grants_lab(tmp_path, web, api)
+    await run.ask(QUESTION)
+    filling = [request for request in run.calls("researcher") if "Row 1: " in request.text]
+    first = next(request for request in filling if f"Row 1: {GRANTS[1].name}." in request.text)
+    assert GRANTS[1].page.split("<p>")[1].removesuffix("</p>") in first.text
+    assert f"Programme: {GRANTS[1].name}" in first.text
+    assert GRANTS[2].name not in first.text and GRANTS[2].path not in first.text
+    # A page that is down leaves the entry.
+    down = next(
+        request for request in filling if f"Row 1: {GRANTS[DOWN - 1].name}." in request.text
+    )
+    assert f"Programme: {GRANTS[DOWN - 1].name}" in down.text
+
+
 async def test_wrong_cells_of_a_model_are_marked_and_right_ones_are_not(
     tmp_path: Path, web: Web, api: SearchApi
 ) -> None:
