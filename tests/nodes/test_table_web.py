@@ -292,6 +292,9 @@ async def test_of_a_list_only_the_entry_of_a_row_is_shown_beside_its_own_page(
     assert GRANTS[1].page.split("<p>")[1].removesuffix("</p>") in first.text
     assert f"Programme: {GRANTS[1].name}" in first.text
     assert GRANTS[2].name not in first.text and GRANTS[2].path not in first.text
+    # What scouts are told on searching widely is left out, too.
+    scouting = run.calls("researcher")[0]
+    assert "think_tool" in scouting.text and "think_tool" not in first.text
     # A page that is down leaves the entry.
     down = next(
         request for request in filling if f"Row 1: {GRANTS[DOWN - 1].name}." in request.text
