@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..evidence.checking.units import report_units
 from ..evidence.citations.markers import marker_numbers, replace_markers
-from ..evidence.citations.rendering import without_marks, words_of_line
+from ..evidence.citations.rendering import without_marks
 from ..records.report import Report
 from ..records.sources import in_one_line
 from ..records.table import (
@@ -22,7 +22,7 @@ from ..records.table import (
     TableColumn,
 )
 from ..writing.blocks import ReportBlock, TableRow, report_blocks
-from .rows import heading_of, row_id
+from .rows import heading_of, row_id, value_of
 from .values import EMPTY_CELL, TypedValue, read_amount, typed
 
 _CITATION = "\0"
@@ -276,4 +276,4 @@ def _cells(line: str, start: int, columns: Sequence[TableColumn]) -> Iterator[Sh
 def _words(cell: str) -> str:
     """Return the words of a cell, without citations, marks and escapes."""
     plain = _CITATIONS.sub("", replace_markers(without_marks(cell), _CITATION))
-    return words_of_line(in_one_line(plain.replace("\\|", "|")))
+    return value_of(in_one_line(plain.replace("\\|", "|")))

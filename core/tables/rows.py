@@ -3,13 +3,14 @@ the table."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations
 from typing import NamedTuple
 
 from ..evidence.citations.citing import name_of
-from ..evidence.citations.rendering import plain_line
+from ..evidence.citations.rendering import plain_line, words_of_line
 from ..evidence.text.words import unaccented
 from ..records.sources import Source, short_hash
 from ..records.table import (
@@ -24,6 +25,8 @@ from .values import EMPTY_CELL, NOT_APPLICABLE
 
 _ALIKE = 0.8
 """Likeness of two names, 0 to 1, from which on they may mean the same row."""
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s`|\\<>\[\]]+")
+_ADDRESS_AS_CODE = re.compile(rf"`({_ADDRESS.pattern})`")
 _PREFIX = 4
 """Length of the beginning that alike names share if they share no word, in characters."""
 _MOST_SHARING = 60
@@ -205,7 +208,7 @@ class TableWriter(NamedTuple):
                     citations.setdefault(value.text, {})[marker] = None
         stated = list[str]()
         for text, markers in citations.items():
-            words = plain_line(text) or NOT_APPLICABLE
+            words = written_value(text) or NOT_APPLICABLE
             stated.append(words + "".join(markers))
         return "; ".join(stated)
 
@@ -214,7 +217,7 @@ class TableWriter(NamedTuple):
         for candidate in row.candidates:
             if candidate.source in self.excluded or position >= len(candidate.key):
                 continue
-            return plain_line(candidate.key[position]) + self.marker(candidate.source)
+            return written_value(candidate.key[position]) + self.marker(candidate.source)
         return ""
 
     def marker(self, source: str) -> str:
@@ -222,6 +225,19 @@ class TableWriter(NamedTuple):
         if source in self.excluded or source not in self.numbers:
             return ""
         return f" [{self.numbers[source]}]"
+
+
+def written_value(text: str) -> str:
+    """Return a value from a source as the report has it: without markup, and an address as code,
+    since nothing has to be escaped in that and nobody makes a link of it."""
+    if _ADDRESS.fullmatch(text):
+        return f"`{text}`"
+    return plain_line(text)
+
+
+def value_of(words: str) -> str:
+    """Return the value of which `written_value` has made these words."""
+    return words_of_line(_ADDRESS_AS_CODE.sub(r"\1", words))
 
 
 def heading_of(column: TableColumn) -> str:
