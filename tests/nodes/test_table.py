@@ -523,6 +523,8 @@ async def test_each_document_is_a_row_if_the_design_says_so(tmp_path: Path) -> N
     lines = text_of(state).splitlines()[4:]
     assert [line.partition(" [")[0] for line in lines] == ["| Anvil Light", "| Skerry Light"]
     assert "list.md (it is a list)" in notes_of(state)
+    filling = next(request for request in run.calls("researcher") if "Row 1:" in request.text)
+    assert "- Light (text): title of the document" in filling.text
     # Nothing but the documents can be searched, so nothing is looked for again.
     assert not any(AGAIN in request.text for request in run.calls("researcher"))
 
