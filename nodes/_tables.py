@@ -31,7 +31,7 @@ _SCOUTS_SHARE = 3
 rows."""
 _AROUND_ADDRESSES = ".,;:()[]<>\"'“”"
 """Signs around an address in a way to look."""
-_NAMES_SHOWN = 200
+_ROWS_SHOWN = 200
 """Maximum number of known rows that a scout is told."""
 
 
@@ -60,13 +60,10 @@ async def stored_rows(turn: Turn, entries: Iterable[RowEntry]) -> dict[str, RowR
     return rows
 
 
-def found_names(turn: Turn) -> list[str]:
-    """Return the names of the latest rows that may count."""
-    names = list[str]()
-    for entry in turn.state.rows.values():
-        if entry.standing != "rejected":
-            names.append(entry.name)
-    return names[-_NAMES_SHOWN:]
+def found_rows(turn: Turn) -> list[RowEntry]:
+    """Return the latest rows that may count."""
+    found = [entry for entry in turn.state.rows.values() if entry.standing != "rejected"]
+    return found[-_ROWS_SHOWN:]
 
 
 async def keep_rows(
@@ -84,7 +81,7 @@ async def keep_rows(
         texts[content] = text
         known = turn.state.rows.get(row.id)
         entry = known or RowEntry(id=row.id, name=row.name, content=content)
-        update = {"content": content, **changes.get(row.id, {})}
+        update = {"content": content, "address": row.address, **changes.get(row.id, {})}
         entries[row.id] = entry.model_copy(update=update)
     await turn.pages.write(texts)
     return entries
@@ -103,7 +100,7 @@ def send_scouts(
     turn: Turn, design: TableDesign, ways: Sequence[str], work: TableWork
 ) -> StateUpdate:
     """Return the update that sends out a scout for each way to look."""
-    known = "\n".join(found_names(turn))
+    known = "\n".join(f"{row.name} {row.address}".rstrip() for row in found_rows(turn))
     tasks = list[dict[str, Any]]()
     for way in ways:
         text = render_prompt(

@@ -21,7 +21,7 @@ from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from ._tables import (
     design_of,
-    found_names,
+    found_rows,
     handed_in,
     keep_rows,
     lost_ways,
@@ -232,7 +232,7 @@ async def _ways(turn: Turn, design: TableDesign, work: TableWork) -> Sequence[st
         rules=design.rules,
         documents=turn.scope.documents,
         has_web=bool(turn.scope.engines),
-        knowledge=fenced_knowledge(rows=found_names(turn), tried=work.tried),
+        knowledge=fenced_knowledge(rows=[row.name for row in found_rows(turn)], tried=work.tried),
         quiet=work.quiet,
     )
     return new_ways(form.ways, work.tried) if form else []

@@ -157,6 +157,11 @@ class RowRecord(Record):
         """Its name as it was found first."""
         return self.candidates[0].name
 
+    @property
+    def address(self) -> str:
+        """Address of its own page; empty if none is known."""
+        return next(filter(None, (candidate.address for candidate in self.candidates)), "")
+
     def cell(self, column: str) -> TableCell | None:
         """Return the cell of a column; None if nobody has looked for it."""
         for cell in self.cells:
@@ -193,6 +198,8 @@ class RowEntry(Record):
     id: str
     name: str
     """Its name as it was found first."""
+    address: str = ""
+    """Address of its own page; may be empty."""
     standing: RowStanding = "found"
     reason: str = ""
     """Why it was rejected or left out, worded for the reader; the name of the row that a duplicate

@@ -280,6 +280,10 @@ async def test_lists_that_a_colleague_has_opened_get_no_scout_again(
     state = await run.ask(QUESTION)
     assert state.table
     assert [way for way in state.table.tried if "http" in way] == [f"The archive: {unknown}"]
+    # The scout of the archive is told what is known, so that it need not open pages to tell.
+    [archive, *_] = [request for request in run.calls("researcher") if unknown in request.text]
+    known = GRANTS[-1]
+    assert f"{known.name} {web.url(known.path)}" in archive.text
 
 
 async def test_of_a_list_only_the_entry_of_a_row_is_shown_beside_its_own_page(
