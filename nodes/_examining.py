@@ -11,6 +11,7 @@ from ..core.records import tool_names
 from ..core.records.report import CitingText, Draft
 from ..core.records.research import Calculation
 from ..core.records.sources import Source, unopened
+from ..core.records.table import CellQuotations, Quotation
 from ..core.settings.context import Context
 from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
@@ -58,6 +59,7 @@ async def examination_of(
         open_pages=pages.read if pages else None,
         judge_calls=draft.judge_calls,
         may_ask=lambda: not turn.budget.used_up(),
+        quotations=await _quotations(turn, draft),
     )
 
 
@@ -119,6 +121,14 @@ class UnreadPages:
             brief = brief.model_copy(update={"actions": (*brief.actions, action)})
             turn.apply(sources=merged, brief=brief)
         return texts, {key: self.sources[key] for key in texts}
+
+
+async def _quotations(turn: Turn, draft: Draft) -> Mapping[str, Sequence[Quotation]]:
+    """Return the words from which the cells of a draft's table were taken."""
+    if not draft.quotations:
+        return {}
+    text = await turn.pages.text(draft.quotations)
+    return CellQuotations.model_validate_json(text).by_unit if text else {}
 
 
 async def _kept_before(turn: Turn, draft: Draft) -> list[str]:

@@ -103,6 +103,10 @@ class RowThatDoesNotCount(Form):
     """Number of the row."""
     reason: str
     """Why, in a clause."""
+    document: int = 0
+    """Number of the result that says so."""
+    words: str = ""
+    """The words of that result that say so, copied exactly."""
 
 
 class HandInCells(Form):
@@ -233,13 +237,13 @@ def _cells_of(form: HandInCells, task: TableTask, numbered: Sequence[str]) -> Ha
     columns = dict[str, TableColumn]()
     for column in task.columns:
         columns[column.name.casefold()] = column
-    reasons = dict[int, str]()
-    for rejected in form.rejected:
-        reasons[rejected.row] = in_one_line(rejected.reason)
     is_single = len(task.rows) == 1
+    rejections = dict[int, RowThatDoesNotCount]()
+    for rejected in form.rejected:
+        # A number for the only row may be wrong.
+        rejections[1 if is_single else rejected.row] = rejected
     stated = dict[tuple[int, str], list[StatedCell]]()
     for entry in form.cells:
-        # A number for the only row may be wrong.
         position = (1 if is_single else entry.row, entry.column.strip().casefold())
         stated.setdefault(position, []).append(entry)
     results = list[RowResult]()
@@ -258,10 +262,15 @@ def _cells_of(form: HandInCells, task: TableTask, numbered: Sequence[str]) -> Ha
                 cited = numbered.index(value.source) + 1
                 said = value.text or cell.state
                 lines.append(_statement(f"{row.name}, {name}", said, cited, keys))
-        reason = reasons.get(number, "")
-        if reason:
-            lines.append(_statement(row.name, f"does not count: {reason}", 0, keys))
-        results.append(RowResult(row=row.id, cells=tuple(cells), reason=reason))
+        result = RowResult(row=row.id, cells=tuple(cells))
+        if number in rejections:
+            rejection = rejections[number]
+            reason = in_one_line(rejection.reason)
+            source = keys.get(rejection.document, "")
+            result = result.model_copy(update={"reason": reason, "source": source})
+            said = f"does not count: {reason}"
+            lines.append(_statement(row.name, said, rejection.document, keys))
+        results.append(result)
     content = RowResults(rows=tuple(results)).model_dump_json()
     return HandedIn("\n".join(lines) or _NOTHING_FOUND, content)
 

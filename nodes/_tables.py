@@ -3,7 +3,7 @@ researchers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.events.blocks import PlanPackets
@@ -29,7 +29,9 @@ _TITLE = 80
 _SCOUTS_SHARE = 3
 """The remaining budget is divided by this for the scouts, so that two thirds are left to fill
 rows."""
-_NAMES_SHOWN = 200
+_AROUND_ADDRESSES = ".,;:()[]<>\"'“”"
+"""Signs around an address in a way to look."""
+_ROWS_SHOWN = 200
 """Maximum number of known rows that a scout is told."""
 
 
@@ -58,13 +60,10 @@ async def stored_rows(turn: Turn, entries: Iterable[RowEntry]) -> dict[str, RowR
     return rows
 
 
-def found_names(turn: Turn) -> list[str]:
-    """Return the names of the latest rows that may count."""
-    names = list[str]()
-    for entry in turn.state.rows.values():
-        if entry.standing != "rejected":
-            names.append(entry.name)
-    return names[-_NAMES_SHOWN:]
+def found_rows(turn: Turn) -> list[RowEntry]:
+    """Return the latest rows that may count."""
+    found = [entry for entry in turn.state.rows.values() if entry.standing != "rejected"]
+    return found[-_ROWS_SHOWN:]
 
 
 async def keep_rows(
@@ -82,7 +81,7 @@ async def keep_rows(
         texts[content] = text
         known = turn.state.rows.get(row.id)
         entry = known or RowEntry(id=row.id, name=row.name, content=content)
-        update = {"content": content, **changes.get(row.id, {})}
+        update = {"content": content, "address": row.address, **changes.get(row.id, {})}
         entries[row.id] = entry.model_copy(update=update)
     await turn.pages.write(texts)
     return entries
@@ -101,7 +100,7 @@ def send_scouts(
     turn: Turn, design: TableDesign, ways: Sequence[str], work: TableWork
 ) -> StateUpdate:
     """Return the update that sends out a scout for each way to look."""
-    known = "\n".join(found_names(turn))
+    known = "\n".join(f"{row.name} {row.address}".rstrip() for row in found_rows(turn))
     tasks = list[dict[str, Any]]()
     for way in ways:
         text = render_prompt(
@@ -147,12 +146,16 @@ def send_researchers(
     for group in groups:
         asked = list[TaskRow]()
         addresses = dict[str, None]()
+        entries = dict[str, str]()
         shown = list[str]()
         columns = list[str]()
         for row_id, names in group.items():
             row = rows[row_id]
             asked.append(TaskRow(id=row.id, name=row.name, columns=tuple(names)))
-            addresses |= dict.fromkeys(_addresses(turn, row))
+            own, listing = _addresses(turn, row)
+            addresses |= dict.fromkeys([*own, *listing])
+            if own:
+                entries |= listing
             shown.append(row.name)
             columns += names
         text = render_prompt(
@@ -174,21 +177,21 @@ def send_researchers(
         }
         if not is_again:
             fields["open_first"] = tuple(addresses)[: turn.context.limits.max_open]
+            fields["entries"] = entries
         tasks.append(fields)
     return _sent_out(turn, tasks, work, 1)
 
 
-def _addresses(turn: Turn, row: RowRecord) -> list[str]:
-    """Return the addresses of the pages and documents that name a row, its own page first."""
-    own = list[str]()
-    listing = list[str]()
+def _addresses(turn: Turn, row: RowRecord) -> tuple[list[str], dict[str, str]]:
+    """Return the addresses of a row's own pages and documents, and the words by which others name
+    it by their addresses."""
+    own = [candidate.address for candidate in row.candidates if candidate.address]
+    listing = dict[str, str]()
     for candidate in row.candidates:
-        if candidate.address:
-            own.append(candidate.address)
         source = turn.state.sources.get(candidate.source)
-        if source:
-            listing.append(source.address)
-    return [*own, *listing]
+        if source and source.address not in own:
+            listing.setdefault(source.address, candidate.words)
+    return own, listing
 
 
 def _sent_out(
@@ -237,3 +240,15 @@ def new_ways(ways: Iterable[str], tried: Iterable[str]) -> list[str]:
         if name_of(way) and name_of(way) not in known:
             new.setdefault(name_of(way), way)
     return list(new.values())
+
+
+def unread_ways(ways: Iterable[str], read: Collection[str]) -> list[str]:
+    """Return the ways to look without those of which all addresses were `read`; a further part of
+    a page stays."""
+    unread = list[str]()
+    for way in ways:
+        words = {word.strip(_AROUND_ADDRESSES) for word in way.split()}
+        addresses = {word for word in words if "://" in word}
+        if not addresses or not addresses.issubset(read) or PagePart.read(way):
+            unread.append(way)
+    return unread

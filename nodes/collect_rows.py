@@ -25,6 +25,10 @@ async def collect_rows(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
             row = rows[result.row]
             rows[result.row] = with_cells(row, result, finding.sources, is_anew=is_anew)
             standing = "rejected" if result.reason else "filled"
-            changes[result.row] = {"standing": standing, "reason": result.reason}
+            changes[result.row] = {
+                "standing": standing,
+                "reason": result.reason,
+                "source": result.source,
+            }
     entries = await keep_rows(turn, [rows[row] for row in changes], changes)
     return {**turn.costs(), "rows": entries}

@@ -5,28 +5,30 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import Field
 
 from ..core.events.blocks import TablePackets
+from ..core.evidence.checking.proof import stands_in
 from ..core.library.library import Library
-from ..core.records.table import RowCandidate, RowEntry, ScoutResult, TableWork
+from ..core.records.table import RowCandidate, RowEntry, RowRecord, ScoutResult, TableWork
 from ..core.tables.design import TableDesign
 from ..core.tables.report_tables import kept_rows
-from ..core.tables.rows import rejection_of, with_candidates
+from ..core.tables.rows import own_rejections, rejection_of, with_candidates
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from ._tables import (
     design_of,
-    found_names,
+    found_rows,
     handed_in,
     keep_rows,
     lost_ways,
     new_ways,
     send_scouts,
     stored_rows,
+    unread_ways,
 )
 from .turn import NodeRuntime, Turn, begin_turn
 
@@ -122,14 +124,21 @@ async def _take_results(
             result = ScoutResult.model_validate_json(text)
             candidates += result.rows
             further += result.further
+        if design.keeps == "nothing":
+            further = unread_ways(further, _read_addresses(turn))
     else:
         return work, {}
     known = await stored_rows(turn, state.rows.values())
     changed = with_candidates(known, candidates)
     changes = dict[str, dict[str, object]]()
+    proved = await _rejected_by_own_pages(turn, changed.values())
     for row in changed.values():
-        reason = rejection_of(row)
-        changes[row.id] = {"standing": "rejected" if reason else "found", "reason": reason}
+        rejection = rejection_of(row) or proved.get(row.id)
+        changes[row.id] = {
+            "standing": "rejected" if rejection else "found",
+            "reason": rejection.reason if rejection else "",
+            "source": rejection.source if rejection else "",
+        }
     entries = await keep_rows(turn, changed.values(), changes)
     has_news = bool(lost) or not known.keys() >= changed.keys()
     turn.emit(*TablePackets(turn.placement).rows(entries.values()))
@@ -142,6 +151,33 @@ async def _take_results(
         }
     )
     return work, entries
+
+
+def _read_addresses(turn: Turn) -> set[str]:
+    """Return the addresses of the pages and documents that scouts have opened."""
+    addresses = set[str]()
+    for finding in turn.state.own_findings:
+        for key in finding.sources:
+            source = turn.state.sources[key]
+            if source.content_hash:
+                addresses.add(source.address)
+    return addresses
+
+
+async def _rejected_by_own_pages(turn: Turn, rows: Iterable[RowRecord]) -> dict[str, RowCandidate]:
+    """Return by what rows are rejected though some source names them, by id: those whose own page
+    has the words by which a scout rejects them."""
+    rejections = dict[str, RowCandidate]()
+    for row in rows:
+        for rejection in own_rejections(row, turn.state.sources):
+            rejections.setdefault(row.id, rejection)
+    keys = [rejection.source for rejection in rejections.values()]
+    texts = await turn.basis.texts(turn.pages, keys)
+    proved = dict[str, RowCandidate]()
+    for row_id, rejection in rejections.items():
+        if any(stands_in(rejection.words, text.text) for text in texts[rejection.source]):
+            proved[row_id] = rejection
+    return proved
 
 
 async def _documents(turn: Turn) -> list[RowCandidate]:
@@ -196,7 +232,7 @@ async def _ways(turn: Turn, design: TableDesign, work: TableWork) -> Sequence[st
         rules=design.rules,
         documents=turn.scope.documents,
         has_web=bool(turn.scope.engines),
-        knowledge=fenced_knowledge(rows=found_names(turn), tried=work.tried),
+        knowledge=fenced_knowledge(rows=[row.name for row in found_rows(turn)], tried=work.tried),
         quiet=work.quiet,
     )
     return new_ways(form.ways, work.tried) if form else []

@@ -23,6 +23,8 @@ from .turn import NodeRuntime, Turn, begin_turn
 
 _MOST_WAYS = 12
 """Maximum number of ways to look in the plan; scouts may name further ones."""
+_TITLE = "title of the document"
+"""What a key column has if each document is a row and the model does not say."""
 
 
 class PlannedColumn(Form):
@@ -112,20 +114,24 @@ def _needs_no_model(turn: Turn) -> bool:
 
 def _design(form: DesignTable, turn: Turn) -> TableDesign:
     """Return the design that a form says."""
+    has_row_per_document = form.is_row_per_document and bool(turn.state.run.scope.docs)
     columns = list[TableColumn]()
     for column in sorted(form.columns, key=lambda column: not column.is_key):
+        meaning = " ".join(column.meaning.split())
+        if column.is_key and has_row_per_document:
+            meaning = meaning or _TITLE
         columns.append(
             TableColumn(
                 name=column.name,
                 kind=column.kind,
-                meaning=" ".join(column.meaning.split()),
+                meaning=meaning,
                 unit=" ".join(column.unit.split()),
                 choices=tuple(column.choices),
                 is_key=column.is_key,
             )
         )
     ways = [" ".join(way.split()) for way in form.ways[:_MOST_WAYS]]
-    if form.is_row_per_document and turn.state.run.scope.docs:
+    if has_row_per_document:
         ways = [EACH_DOCUMENT]
     most = turn.context.limits.max_rows
     keeps: Kept = "nothing"

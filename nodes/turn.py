@@ -541,7 +541,8 @@ class ResearcherTurn(BranchTurn[Events]):
         messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
         if isinstance(task, TableTask):
             tools = [*schemas.values(), self.table_schema]
-            if schemas and not reasons:
+            # What a row's researcher would think stands in the cells that it hands in.
+            if task.is_scout and schemas and not reasons:
                 tools.append(THINK_TOOL_SCHEMA)
         elif schemas:
             tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA]

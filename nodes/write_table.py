@@ -25,7 +25,7 @@ from ..core.records.table import (
     TableWork,
 )
 from ..core.tables.design import TableDesign
-from ..core.tables.report_tables import row_names, table_changes
+from ..core.tables.report_tables import cell_quotations, row_names, table_changes
 from ..core.tables.rows import TableWriter
 from ..core.writing.report import ReportEvents, new_draft
 from ..prompts import fence, render_prompt
@@ -41,6 +41,12 @@ _TABLE_CHARACTERS = 60_000
 """Maximum characters of the table that the model is shown."""
 _NAMED = 10
 """Maximum number of rows that a notice names."""
+_NOTICES: Mapping[RowStanding, str] = {
+    "rejected": "Rows that do not count",
+    "duplicate": "Rows that are the same as another",
+    "left out": "Rows left out because of a limit",
+}
+"""Beginnings of the notices on rows that are not in the table, by their standing."""
 _NO_ROWS = "No row was found that counts."
 
 
@@ -59,13 +65,16 @@ async def write_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     rows = [row for row in stored.values() if writer.is_citable(row)]
     table = writer.markdown(rows) if rows else _NO_ROWS
     work = in_phase(turn, "done")
-    notices = _notices(state.rows.values(), work, rows, design.columns)
+    notices = _notices(state.rows.values(), work, rows, writer._replace(numbers={}))
+    changes = list[str]()
     if state.base and design.keeps != "nothing":
-        notices += _changes(state.base, table, entries, rows, design)
+        changes = _changes(state.base, table, entries, rows, design)
+    notices += changes
     events = ReportEvents(state, turn.emitter, turn.placement)
     async with turn.paid(events):
         if rows and not RoleModels(turn.context).is_extractive("writer"):
-            await _write_summary(turn, events, table, notices)
+            cited = _notices(state.rows.values(), work, rows, writer)
+            await _write_summary(turn, events, table, [*cited, *changes])
         summary = _shortened(clean_prose(events.raw.strip(), by_number(state.sources.values())))
         events.on_text(f"\n\n{table}" if events.written else table)
         events.finish()
@@ -82,7 +91,14 @@ async def write_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         turn.apply(run=update["run"])
         text = "\n\n".join(filter(None, (summary, table)))
         draft = await asyncio.to_thread(new_draft, turn.state, events, text)
-        draft = draft.model_copy(update={"columns": design.columns, "blanks": blanks})
+        quotations = await asyncio.to_thread(cell_quotations, table, design.columns, rows)
+        draft = draft.model_copy(
+            update={
+                "columns": design.columns,
+                "blanks": blanks,
+                "quotations": await turn.pages.keep(quotations.model_dump_json()),
+            }
+        )
         turn.apply(draft=draft)
         delivery = turn.delivery
         message = await asyncio.to_thread(delivery.draft_message, draft, events)
@@ -197,15 +213,15 @@ def _notices(
     entries: Iterable[RowEntry],
     work: TableWork,
     rows: Sequence[RowRecord],
-    columns: Sequence[TableColumn],
+    writer: TableWriter,
 ) -> list[str]:
-    """Return what readers are told on how complete the table is."""
+    """Return what readers are told on how complete the table is, with the citations of a writer."""
     by_standing: dict[RowStanding, list[RowEntry]] = {}
     for entry in entries:
         by_standing.setdefault(entry.standing, []).append(entry)
     states = Counter[str]()
     for row in rows:
-        for column in columns:
+        for column in writer.columns:
             cell = row.cell(column.name)
             is_named = column.is_key and (cell is None or cell.state == "not found")
             if is_named:
@@ -217,17 +233,12 @@ def _notices(
     if rows:
         counts = ", ".join(f"{state}: {count}" for state, count in sorted(states.items()))
         notices.append(f"Cells: {states.total()} ({counts}).")
-    notices += _named(by_standing, "rejected", "Rows that do not count")
-    notices += _named(by_standing, "duplicate", "Rows that are the same as another")
-    notices += _named(by_standing, "left out", "Rows left out because of a limit")
+    for standing, label in _NOTICES.items():
+        named = list[str]()
+        for entry in by_standing.get(standing, ()):
+            named.append(f"{entry.name} ({entry.reason}){writer.marker(entry.source)}")
+        notices += _listed(label, named)
     return notices
-
-
-def _named(
-    entries: Mapping[RowStanding, Sequence[RowEntry]], standing: RowStanding, label: str
-) -> list[str]:
-    """Return the notice on the rows with this standing; empty if there are none."""
-    return _listed(label, [f"{entry.name} ({entry.reason})" for entry in entries.get(standing, ())])
 
 
 def _listed(label: str, names: Sequence[str]) -> list[str]:

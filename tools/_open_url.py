@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..core.concurrency import PerLoop, gather_or_cancel
 from ..core.errors import DeepResearchError, log_failure
+from ..core.evidence.checking.source_text import windows_of
 from ..core.evidence.citations.citing import source_key
 from ..core.evidence.text.similarity import distinct
 from ..core.library.library import Library
@@ -286,9 +287,16 @@ class OpenUrl:
             shown = read_on(hit.text, start, end - start)
             is_cut = bool(part) and end < len(hit.text)
             return hit._replace(excerpt=shown, read_on=end if is_cut else 0)
+        entry = self._tool_context.entries.get(asked)
+        if entry:
+            windows = windows_of(hit.text)
+            lines = windows.texts(windows.having(entry))
+            return hit._replace(excerpt="\n".join(lines), links=())
         excerpts = self._tool_context.excerpts
         excerpt = excerpts.get(asked, "") or excerpts.get(hit.source.address, "")
-        shown = passages(hit.text, self._tool_context.topic, excerpt, PAGE_CHARACTERS)
+        topic = self._tool_context.topic
+        questions = self._tool_context.questions
+        shown = passages(hit.text, topic, excerpt, PAGE_CHARACTERS, questions)
         return hit._replace(excerpt=shown)
 
 

@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from ..core.dialogue.transcripts import is_status_text
 from ..core.evidence.checking.proof import Known
-from ..core.evidence.checking.source_text import SourceText, windows_of
+from ..core.evidence.checking.source_text import SourceText, Windows, windows_of
 from ..core.evidence.text.similarity import grouped
 from ..core.records import tool_names
 from ..core.settings.limits import Limits
@@ -27,6 +27,10 @@ PAGE_CHARACTERS = 3_000
 """Characters shown of one opened page: its beginning and the passages on the topic."""
 _LEAST_SHOWN = 200
 """Minimum characters shown of a result."""
+_FOR_QUESTION = 4
+"""Maximum number of passages of a long text that are shown for one question."""
+_LEAST_LIKE = 0.4
+"""Minimum likeness of each of these to its question, as a share of that of the most similar one."""
 _SHRUNK = 600
 """Maximum characters of older results after they are shortened."""
 _REPEATED = 40
@@ -335,10 +339,16 @@ def shortener(topic: str) -> Callable[[str, float], str]:
 
 
 def passages(
-    text: str, wanted: str, excerpt: str, characters: int, *, has_offsets: bool = True
+    text: str,
+    wanted: str,
+    excerpt: str,
+    characters: int,
+    questions: Sequence[str] = (),
+    *,
+    has_offsets: bool = True,
 ) -> str:
     """Return about `characters` of `text`: its beginning, the search `excerpt`, passages on the
-    topic `wanted`, others.
+    topic `wanted`, others; with `questions`, those like each of these instead, and no others.
 
     Each passage after a cut starts with its offset, `[… 12000]`, or with `[…]` if not
     `has_offsets`.
@@ -354,10 +364,13 @@ def passages(
         for number, span in enumerate(windows.windows):
             if span.start < end and start < span.end:
                 with_excerpt.append(number)
-    best = windows.best(f"{wanted} {excerpt}", count)
+    if questions:
+        best = _best_for_each(questions, windows)
+    else:
+        best = [*windows.best(f"{wanted} {excerpt}", count), *range(count)]
     chosen = set[int]()
     room = characters
-    for number in (*range(count)[:1], *with_excerpt, *best, *range(count)):
+    for number in (*range(count)[:1], *with_excerpt, *best):
         span = windows.windows[number]
         needed = span.end - span.start + len(span.head)
         if number not in chosen and needed <= room:
@@ -376,6 +389,17 @@ def passages(
     if count - 1 not in chosen:
         parts.append(CUT)
     return "\n".join(parts)
+
+
+def _best_for_each(questions: Iterable[str], windows: Windows) -> list[int]:
+    """Return the indexes of the windows most like each of some questions, the best of each
+    first."""
+    each = [windows.best(question, _FOR_QUESTION, _LEAST_LIKE) for question in questions]
+    best = list[int]()
+    for rank in range(_FOR_QUESTION):
+        for numbers in each:
+            best += numbers[rank : rank + 1]
+    return best
 
 
 def read_on(text: str, start: int, characters: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -107,6 +107,11 @@ class ToolContext(NamedTuple):
     topic."""
     reads_anew: bool = False
     """Whether pages that were read for earlier questions are read again."""
+    questions: Sequence[str] = ()
+    """What is asked of a long text: beside its beginning, only passages like one of these are shown
+    of it; none: those on the topic, and others as far as there is room."""
+    entries: Mapping[str, str] = MappingProxyType({})
+    """Words of which only the lines are shown that have them, by the address of their page."""
 
 
 @dataclass

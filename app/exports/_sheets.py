@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,12 +15,13 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from ...core.evidence.citations.rendering import link_to
 from ...core.records.report import CitedPassage, ClaimCheck
-from ...core.tables.report_tables import ReportSheet, sheets_of
+from ...core.tables.report_tables import ReportSheet, SheetCell, sheets_of
 from ...core.tables.rows import heading_of
 from .finished import Finished, readable
 
 _FORMULA = tuple("=+-@'＝＋－＠")
 """Beginnings of a text that a spreadsheet might run as a formula, and of one that looks escaped."""
+_DECIMALS = re.compile(r"\d\.(\d+)")
 _LONGEST_TEXT = 32_000
 """Maximum characters of a cell; Excel takes a few more."""
 _WIDEST = 60
@@ -89,9 +91,8 @@ def report_xlsx(finished: Finished) -> bytes:
             _write_row(page, [cell.value for cell in row])
             for position, cell in enumerate(row, 1):
                 if cell.unit:
-                    unit = cell.unit.replace('"', "")
                     shown = page.cell(page.max_row, position)
-                    shown.number_format = f'#,##0.########## "{unit}"'
+                    shown.number_format = _number_format(cell)
         _lay_out(page)
     page = book.create_sheet("Sources")
     _write_row(page, _SOURCE_HEADINGS)
@@ -102,6 +103,18 @@ def report_xlsx(finished: Finished) -> bytes:
     written = io.BytesIO()
     book.save(written)
     return written.getvalue()
+
+
+def _number_format(cell: SheetCell) -> str:
+    """Return the format of a number with its unit, as the report writes it."""
+    unit = cell.unit.replace('"', "")
+    decimals = _DECIMALS.search(cell.text)
+    figure = "#,##0"
+    if decimals:
+        figure += f".{'0' * len(decimals[1])}"
+    if cell.text.startswith(cell.unit):
+        return f'"{unit}"{figure}'
+    return f'{figure} "{unit}"'
 
 
 def _write_row(page: Worksheet, values: Iterable[Any]) -> None:

@@ -142,6 +142,8 @@ class Draft(CitingText):
     """References to the stored verdicts on statements that were judged ahead of the check."""
     judge_calls: int = 0
     """How many calls to the verifier's model were made for them."""
+    quotations: str = ""
+    """Reference to the stored `CellQuotations` of its table; empty if it has none."""
 
     @property
     def words(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from typing_extensions import override
@@ -107,6 +108,8 @@ class RowResult(Record):
     cells: tuple[TableCell, ...] = ()
     reason: str = ""
     """Why the row does not count; empty if it does."""
+    source: str = ""
+    """Key of the source that says so; may be empty."""
 
 
 class RowResults(Record):
@@ -124,6 +127,21 @@ class HandedIn(NamedTuple):
     """As JSON: a `ScoutResult` or `RowResults`."""
 
 
+class Quotation(Record):
+    """Words of a source from which a cell of a table was taken."""
+
+    source: str
+    """Key of the source."""
+    words: str
+
+
+class CellQuotations(Record):
+    """The words of sources from which the cells of a table were taken."""
+
+    by_unit: Mapping[str, tuple[Quotation, ...]]
+    """By the words of the cell as it is checked, with the label of its row and column."""
+
+
 class RowRecord(Record):
     """A row with all that was found for it; it lies in the store under its hash."""
 
@@ -139,12 +157,30 @@ class RowRecord(Record):
         """Its name as it was found first."""
         return self.candidates[0].name
 
+    @property
+    def address(self) -> str:
+        """Address of its own page; empty if none is known."""
+        return next(filter(None, (candidate.address for candidate in self.candidates)), "")
+
     def cell(self, column: str) -> TableCell | None:
         """Return the cell of a column; None if nobody has looked for it."""
         for cell in self.cells:
             if cell.column == column:
                 return cell
         return None
+
+    def quotations(self, column: TableColumn) -> list[Quotation]:
+        """Return the words of sources from which its cell of a column was taken; for a key that
+        nobody has looked for, those by which it was found."""
+        cell = self.cell(column.name)
+        stated: Sequence[CellValue | RowCandidate] = cell.values if cell else ()
+        if column.is_key and not stated:
+            stated = self.candidates
+        quotations = list[Quotation]()
+        for value in stated:
+            if value.words:
+                quotations.append(Quotation(source=value.source, words=value.words))
+        return quotations
 
 
 class RowBlanks(Record):
@@ -162,10 +198,14 @@ class RowEntry(Record):
     id: str
     name: str
     """Its name as it was found first."""
+    address: str = ""
+    """Address of its own page; may be empty."""
     standing: RowStanding = "found"
     reason: str = ""
     """Why it was rejected or left out, worded for the reader; the name of the row that a duplicate
     is the same as."""
+    source: str = ""
+    """Key of the source by which it was rejected; may be empty."""
     content: str
     """SHA-256 (hex) of its `RowRecord` in the thread's store."""
 
@@ -211,6 +251,9 @@ class TableTask(Task):
     """Addresses of pages and documents that are opened before its model is first asked."""
     open_from: int = 0
     """Offset from which their texts are shown."""
+    entries: Mapping[str, str] = {}
+    """Words by which lists name its rows, by the address of the list, if a row has a page of its
+    own: of these lists, only the lines with these words are shown then."""
     slots: int = 1
     """Number of tasks dispatched with it that may run at the same time."""
     reads_anew: bool = False
@@ -220,6 +263,16 @@ class TableTask(Task):
     def is_scout(self) -> bool:
         """Whether it looks for rows instead of filling them."""
         return not self.rows
+
+    @property
+    def questions(self) -> list[str]:
+        """What is asked of a page: each cell to fill."""
+        questions = list[str]()
+        for row in self.rows:
+            for column in self.columns:
+                if column.name in row.columns:
+                    questions.append(f"{row.name} {column.name} {column.meaning}")
+        return questions
 
     @property
     @override

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
+from ..evidence.checking.units import report_units
 from ..evidence.citations.markers import marker_numbers, replace_markers
-from ..evidence.citations.rendering import without_marks, words_of_line
+from ..evidence.citations.rendering import without_marks
 from ..records.report import Report
 from ..records.sources import in_one_line
-from ..records.table import CellState, RowCandidate, RowRecord, TableCell, TableColumn
+from ..records.table import (
+    CellQuotations,
+    CellState,
+    Quotation,
+    RowCandidate,
+    RowRecord,
+    TableCell,
+    TableColumn,
+)
 from ..writing.blocks import ReportBlock, TableRow, report_blocks
-from .rows import heading_of, row_id
+from .rows import heading_of, row_id, value_of
 from .values import EMPTY_CELL, TypedValue, read_amount, typed
 
 _CITATION = "\0"
@@ -202,6 +211,24 @@ def row_names(table: str, columns: Sequence[TableColumn]) -> list[str]:
     return names
 
 
+def cell_quotations(
+    table: str, columns: Sequence[TableColumn], rows: Iterable[RowRecord]
+) -> CellQuotations:
+    """Return the words of sources from which the cells of a table were taken; `rows` are those from
+    which it was written, in order."""
+    by_start = dict[int, list[Quotation]]()
+    for sheet in _sheets(table, columns):
+        for row, cells in zip(rows, sheet.rows, strict=False):
+            for column, cell in zip(sheet.columns, cells, strict=True):
+                by_start[cell.start] = row.quotations(column)
+    by_unit: dict[str, tuple[Quotation, ...]] = {}
+    for unit in report_units(table, {}):
+        quotations = by_start.get(unit.start)
+        if quotations:
+            by_unit[unit.text] = (*by_unit.get(unit.text, ()), *quotations)
+    return CellQuotations(by_unit=by_unit)
+
+
 def _sheets(text: str, columns: Sequence[TableColumn]) -> Iterator[ReportSheet]:
     """Yield the tables of a text; `columns` are those of which the kind is known."""
     known = dict(zip(map(heading_of, columns), columns, strict=True))
@@ -249,4 +276,4 @@ def _cells(line: str, start: int, columns: Sequence[TableColumn]) -> Iterator[Sh
 def _words(cell: str) -> str:
     """Return the words of a cell, without citations, marks and escapes."""
     plain = _CITATIONS.sub("", replace_markers(without_marks(cell), _CITATION))
-    return words_of_line(in_one_line(plain.replace("\\|", "|")))
+    return value_of(in_one_line(plain.replace("\\|", "|")))

@@ -3,15 +3,16 @@ the table."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations
 from typing import NamedTuple
 
 from ..evidence.citations.citing import name_of
-from ..evidence.citations.rendering import plain_line
+from ..evidence.citations.rendering import plain_line, words_of_line
 from ..evidence.text.words import unaccented
-from ..records.sources import short_hash
+from ..records.sources import Source, short_hash
 from ..records.table import (
     RowCandidate,
     RowRecord,
@@ -24,6 +25,8 @@ from .values import EMPTY_CELL, NOT_APPLICABLE
 
 _ALIKE = 0.8
 """Likeness of two names, 0 to 1, from which on they may mean the same row."""
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s`|\\<>\[\]]+")
+_ADDRESS_AS_CODE = re.compile(rf"`({_ADDRESS.pattern})`")
 _PREFIX = 4
 """Length of the beginning that alike names share if they share no word, in characters."""
 _MOST_SHARING = 60
@@ -62,12 +65,24 @@ def with_candidates(
     return changed
 
 
-def rejection_of(row: RowRecord) -> str:
-    """Return why a row does not count by what its candidates say; empty if it does."""
+def rejection_of(row: RowRecord) -> RowCandidate | None:
+    """Return the first candidate of a row if all of them reject it."""
     for candidate in row.candidates:
         if not candidate.reason:
-            return ""
-    return row.candidates[0].reason
+            return None
+    return row.candidates[0]
+
+
+def own_rejections(row: RowRecord, sources: Mapping[str, Source]) -> Iterator[RowCandidate]:
+    """Yield the candidates of a row that reject it by words of its own page, which another one has
+    not read otherwise; `sources` are by key."""
+    own = {candidate.address for candidate in row.candidates if candidate.address}
+    counting = {candidate.source for candidate in row.candidates if not candidate.reason}
+    for candidate in row.candidates:
+        source = sources.get(candidate.source)
+        is_own = source is not None and source.address in own
+        if candidate.reason and is_own and candidate.source not in counting:
+            yield candidate
 
 
 def pairs_alike(rows: Sequence[RowRecord], most: int) -> list[RowPair]:
@@ -188,12 +203,12 @@ class TableWriter(NamedTuple):
         citations = dict[str, dict[str, None]]()
         if cell:
             for value in cell.values:
-                if self._may_cite(value.source):
-                    marker = f" [{self.numbers[value.source]}]"
+                marker = self.marker(value.source)
+                if marker:
                     citations.setdefault(value.text, {})[marker] = None
         stated = list[str]()
         for text, markers in citations.items():
-            words = plain_line(text) or NOT_APPLICABLE
+            words = written_value(text) or NOT_APPLICABLE
             stated.append(words + "".join(markers))
         return "; ".join(stated)
 
@@ -202,14 +217,27 @@ class TableWriter(NamedTuple):
         for candidate in row.candidates:
             if candidate.source in self.excluded or position >= len(candidate.key):
                 continue
-            name = plain_line(candidate.key[position])
-            if self._may_cite(candidate.source):
-                name += f" [{self.numbers[candidate.source]}]"
-            return name
+            return written_value(candidate.key[position]) + self.marker(candidate.source)
         return ""
 
-    def _may_cite(self, source: str) -> bool:
-        return source in self.numbers and source not in self.excluded
+    def marker(self, source: str) -> str:
+        """Return the citation of a source with a space before it; empty if it may not be cited."""
+        if source in self.excluded or source not in self.numbers:
+            return ""
+        return f" [{self.numbers[source]}]"
+
+
+def written_value(text: str) -> str:
+    """Return a value from a source as the report has it: without markup, and an address as code,
+    since nothing has to be escaped in that and nobody makes a link of it."""
+    if _ADDRESS.fullmatch(text):
+        return f"`{text}`"
+    return plain_line(text)
+
+
+def value_of(words: str) -> str:
+    """Return the value of which `written_value` has made these words."""
+    return words_of_line(_ADDRESS_AS_CODE.sub(r"\1", words))
 
 
 def heading_of(column: TableColumn) -> str:

@@ -8,12 +8,12 @@ from datetime import date
 from functools import cache
 from typing import NamedTuple
 
-from babel.core import UnknownLocaleError
+from babel.core import Locale, UnknownLocaleError
 from babel.numbers import get_decimal_symbol
 
 from ..evidence.text.numbers import Number, numbers_in
 from ..evidence.text.words import dates_in, stems
-from ..records.table import TableColumn
+from ..records.table import ColumnKind, TableColumn
 
 EMPTY_CELL = "–"
 """What stands in a cell of which nothing was found; it has no words, so nothing is claimed."""
@@ -23,10 +23,14 @@ TypedValue = str | float | bool | date | None
 """A value in its type; None for an empty cell."""
 _YES = frozenset(["yes", "true", "ja", "oui", "sí", "si", "sim", "tak", "ano", "да", "是", "はい"])
 _NO = frozenset(["no", "false", "nein", "non", "não", "nie", "ne", "нет", "否", "いいえ"])
+_SIGN = r"[A-Z]{0,3}[$¢-¥֏฿₠-⃀]"
+"""Matches a currency sign, such as £ or US$."""
 _GROUPED = re.compile(
-    r"(?P<figure>-?\d{1,3}(?: \d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)(?: (?P<unit>[^\d;][^;]*))?"
+    rf"(?P<sign>{_SIGN})?(?P<figure>-?\d{{1,3}}(?: \d{{3}})+(?:\.\d+)?|-?\d+(?:\.\d+)?)"
+    r"(?: (?P<unit>[^\d;][^;]*))?"
 )
 """A number as `normal_value` writes it."""
+_CENTS = re.compile(r"[.,]\d{1,2}$")
 _WORD = re.compile(r"\w+")
 _DIGIT = re.compile(r"\d")
 _GROUP = " "
@@ -40,6 +44,19 @@ class Amount(NamedTuple):
     figure: float
     unit: str
     """May be empty."""
+    is_led: bool = False
+    """Whether its unit is a currency sign that stands before the figure."""
+    has_cents: bool = False
+    """Whether the source writes it with decimals."""
+
+    def text(self, kind: ColumnKind) -> str:
+        """Return it as it is written in a column of this kind."""
+        figure = grouped_number(self.figure)
+        if kind == "money" and self.unit != "%" and (self.has_cents or "." in figure):
+            figure = _with_cents(figure)
+        if self.is_led and self.figure >= 0:
+            return f"{self.unit}{figure}"
+        return f"{figure} {self.unit}".rstrip()
 
 
 def normal_value(text: str, unit: str, column: TableColumn, language: str = "") -> str:
@@ -52,9 +69,9 @@ def normal_value(text: str, unit: str, column: TableColumn, language: str = "") 
     plain = " ".join(text.split())
     if column.kind in ("number", "money"):
         unit = " ".join(unit.split())
-        amount = _amount(plain, unit, decimal_sign(language))
+        amount = _amount(plain, unit, language)
         if amount:
-            return f"{grouped_number(amount.figure)} {amount.unit}".rstrip()
+            return amount.text(column.kind)
         if unit and not plain.endswith(unit):
             plain += f" {unit}"
         return plain
@@ -144,10 +161,17 @@ def read_amount(text: str) -> Amount | None:
     if not read:
         return None
     figure = float(read["figure"].replace(_GROUP, ""))
-    if grouped_number(figure) != read["figure"]:
+    written = grouped_number(figure)
+    if read["figure"] not in (written, _with_cents(written)) or (read["sign"] and read["unit"]):
         # Somebody else has written it: 1.609 may be more than a thousand.
         return None
-    return Amount(figure, read["unit"] or "")
+    return Amount(figure, read["sign"] or read["unit"] or "", bool(read["sign"]))
+
+
+def _with_cents(figure: str) -> str:
+    """Return a figure with two decimals at least."""
+    whole, _, decimals = figure.partition(".")
+    return f"{whole}.{decimals.ljust(2, '0')}"
 
 
 def grouped_number(figure: float) -> str:
@@ -181,11 +205,23 @@ def decimal_sign(language: str) -> str:
         return ""
 
 
-def _amount(text: str, unit: str, decimal: str) -> Amount | None:
+@cache
+def _sign_leads(language: str) -> bool:
+    """Whether a currency sign stands before the figure in a language, by its code; as in English,
+    if that is unknown."""
+    try:
+        pattern = Locale.parse(language or "en").currency_formats["standard"].pattern
+    except (UnknownLocaleError, ValueError):
+        return True
+    return pattern.startswith("¤")
+
+
+def _amount(text: str, unit: str, language: str) -> Amount | None:
     """Return the number that a text consists of, with its unit; None if it says more or less.
 
     The unit is the given one or, without one, what stands around the figures in the text.
     """
+    decimal = decimal_sign(language)
     numbers = numbers_in(text, decimal)
     if len(numbers) != 1:
         return None
@@ -199,14 +235,26 @@ def _amount(text: str, unit: str, decimal: str) -> Amount | None:
     figure = number.value
     if number.sign < 0:
         figure = -figure
+    has_sign = number.words != number.digits
+    is_led = has_sign and not number.words.startswith(number.digits)
+    has_cents = not number.has_scale and _CENTS.search(number.digits) is not None
     if not unit:
-        return Amount(figure, _unit_in(number.words, number.digits))
+        unit = _unit_in(number.words, number.digits)
+        return Amount(figure, unit, is_led and _is_sign(unit), has_cents)
     scaled = numbers_in(f"{number.digits} {unit}", decimal)
     if scaled and scaled[0].has_scale and not number.has_scale:
         # The unit has the scale: million euros.
         figure *= scaled[0].scale
         unit = _unit_in(scaled[0].words, scaled[0].digits)
-    return Amount(figure, unit)
+        has_cents = False
+    if not has_sign and not after:
+        is_led = _sign_leads(language)
+    return Amount(figure, unit, is_led and _is_sign(unit), has_cents)
+
+
+def _is_sign(unit: str) -> bool:
+    """Whether a unit is a currency sign."""
+    return re.fullmatch(_SIGN, unit) is not None
 
 
 def _unit_in(words: str, digits: str) -> str:

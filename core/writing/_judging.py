@@ -41,6 +41,7 @@ from ..models.resolve import profile_of
 from ..records.report import PASSAGE_GAP, DecidedBy, JudgeGrade
 from ..records.research import Calculation, by_calculation_number
 from ..records.sources import Extent, Source
+from ..records.table import Quotation
 from .forms import Filler, Form
 
 _UNIT_TOKENS = 100
@@ -179,11 +180,14 @@ class Evidence:
         keys: Mapping[int, str],
         calculations: Iterable[Calculation] = (),
         asked: Sequence[str] = (),
+        quotations: Mapping[str, Sequence[Quotation]] = MappingProxyType({}),
     ) -> None:
         """`texts` and `sources` are by source key, `keys` by number.
 
         `calculations` were carried out before; `asked` are the user's own messages, oldest first.
+        `quotations` are words of sources from which units were written, by the text of the unit.
         """
+        self._quotations = quotations
         self.calculations = by_calculation_number(calculations)
         """The calculations of the thread by number."""
         self.asked = tuple(asked)
@@ -219,17 +223,23 @@ class Evidence:
         return not any(self._texts.values())
 
     def _nearest(self, unit: ReportUnit) -> list[str]:
-        """Return the keys of uncited sources that may support a unit, best first."""
+        """Return the keys of uncited sources that may support a unit, best first: those that have
+        as many of its words as the ones that it cites."""
         others = [key for key in self._texts if key not in unit.sources]
-        return self._most_like(unit, others, _SHARE)
+        cited = [self._share(unit, key) for key in unit.sources]
+        return self._most_like(unit, others, max([_SHARE, *cited]))
+
+    def _share(self, unit: ReportUnit, key: str) -> float:
+        """Return the share of a unit's words that one window of a source has."""
+        texts = self._texts.get(key, ())
+        return max((text.windows.share(unit.text) for text in texts), default=0.0)
 
     def _most_like(self, unit: ReportUnit, keys: Iterable[str], least: float) -> list[str]:
         """Return those of these sources that have at least this share of a unit's words in one
         window, or any word of it; at most `_NEAREST`, best first."""
         shares = dict[str, float]()
         for key in keys:
-            texts = self._texts.get(key, ())
-            share = max((text.windows.share(unit.text) for text in texts), default=0.0)
+            share = self._share(unit, key)
             if share and share >= least:
                 shares[key] = share
         best = sorted(shares, key=lambda key: -shares[key])
@@ -260,6 +270,7 @@ class Evidence:
         a text.
         """
         wanted: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        quoted_of: dict[str, list[ProofPassage]] = defaultdict(list)
         for unit, keys in units:
             words = unit.text
             if unit.text != unit.sentence:
@@ -268,7 +279,11 @@ class Evidence:
             for key in keys:
                 has_all = key in near or most > FIRST_LOOK
                 wanted[key].append((words, most if has_all else _ELSEWHERE))
-        quoted_of: dict[str, list[ProofPassage]] = defaultdict(list)
+            for quotation in self._quotations.get(unit.text, ()):
+                if quotation.source in keys:
+                    quoted_of[quotation.source].append(
+                        ProofPassage(quotation.source, quotation.words)
+                    )
         for passage in quoted:
             quoted_of[passage.source].append(passage)
             wanted[passage.source] = wanted[passage.source]
@@ -315,7 +330,7 @@ class Evidence:
                 if passage.content_hash == text.content_hash:
                     best += text.windows.within(passage.start, passage.end)
                 elif not passage.content_hash:
-                    best += text.windows.best(passage.words, 1)
+                    best += text.windows.having(passage.words)
             if longest == _ELSEWHERE:
                 passages += text.windows.texts(best)
             else:
@@ -367,9 +382,12 @@ class Evidence:
         """Return the keys of the sources that a unit is compared with.
 
         These are the sources cited by the unit, or else by its sentence or the surrounding text. If
-        the unit cites none, and at a second look, the nearest uncited sources are added.
+        the unit cites none, and at a second look, the nearest uncited sources are added; then also
+        those that the rest of its sentence cites.
         """
         keys = list(_cited_near(unit))
+        if is_second_look:
+            keys += unit.of_sentence
         keys += sorted(self._keys_behind(*self.cited_calculations(unit)))
         if is_second_look or not unit.sources:
             keys += self._nearest(unit)
@@ -388,8 +406,7 @@ class Evidence:
         own = {*unit.sources, *unit.of_sentence}
         deciding = list[str]()
         for key in keys:
-            shares = [text.windows.share(unit.text) for text in self._texts.get(key, ())]
-            if key in own or any(shares):
+            if key in own or self._share(unit, key):
                 deciding.append(key)
         return deciding
 
@@ -774,14 +791,20 @@ def _prepare(
 
 
 def _are_whole_sentence(units: Iterable[ReportUnit]) -> bool:
-    """Whether the first of these units and those after it are all that its sentence or row says."""
+    """Whether the first of these units and those after it are all that its sentence or row says,
+    and none of them was cut off in a phrase: "and fewest at the Tralee [3] and Thornsey [4]"."""
     sentence = ""
     start = end = 0
     for unit in units:
         if not sentence:
             sentence = unit.sentence
             start = end = unit.sentence_start
-        if unit.sentence_start != start or tokens(sentence[end - start : unit.start - start]):
+        if unit.sentence_start != start:
+            break
+        between = sentence[end - start : unit.start - start]
+        if end > start and not between.strip():
+            return False
+        if tokens(between):
             break
         end = unit.end
     return not tokens(sentence[end - start :])

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from difflib import SequenceMatcher
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
@@ -56,6 +57,7 @@ from ..records.report import (
 )
 from ..records.research import Calculation
 from ..records.sources import Source
+from ..records.table import Quotation
 from ._calculation_citations import CorrectedCitations, WrongPart
 from ._judging import (
     SECOND_LOOK,
@@ -382,6 +384,7 @@ class Examination:
         open_pages: OpenPages | None = None,
         judge_calls: int = 0,
         may_ask: Callable[[], bool] = lambda: True,
+        quotations: Mapping[str, Sequence[Quotation]] = MappingProxyType({}),
     ) -> None:
         """Prepare the examination of a report.
 
@@ -393,7 +396,8 @@ class Examination:
         of the calculations that have changed since. `open_pages` opens the pages of statements that
         would be corrected or marked though only search excerpts of their sources were read; without
         it, these decide. `judge_calls` of the report's calls to the verifier's model were made
-        before. `may_ask` says whether the budget of the run allows a further call.
+        before. `may_ask` says whether the budget of the run allows a further call. `quotations`:
+        see `Evidence`.
         """
         self.texts = texts
         """The texts of the sources by key, with those of the pages that were opened."""
@@ -412,7 +416,7 @@ class Examination:
         # Cited sources come first and keep their numbers.
         self._sources = {**cited, **others, **cited}
         shown = {key: texts.get(key, ()) for key in self._sources.values()}
-        self._evidence = Evidence(shown, sources, self._sources, calculations, asked)
+        self._evidence = Evidence(shown, sources, self._sources, calculations, asked, quotations)
         # The units of a text with these sources, since it changes seldom.
         self._parsed: tuple[tuple[str, Mapping[int, str]], list[ReportUnit]] | None = None
         self._judged: dict[UnitKey, UnitJudgement] = {}
@@ -989,7 +993,9 @@ class Examination:
                 stated.append(unit.text)
         distinct = tuple(dict.fromkeys(calculations))
         text = " ".join(unit.text for unit in units)
-        return OtherPremises(self._evidence.request, " ".join(stated), distinct, text)
+        return OtherPremises(
+            self._evidence.request, " ".join(stated), distinct, text, self._filler.date
+        )
 
     def _check(self, unit: ReportUnit) -> ClaimCheck | None:
         """Return the check of a unit with its passages, or None if it needs no source."""

@@ -45,8 +45,14 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
                 topic=task.text,
                 excluded=task.scope.excluded,
                 part_characters=turn.part_characters,
-                reads_anew=isinstance(task, TableTask) and task.reads_anew,
             )
+            if isinstance(task, TableTask):
+                tool_context = tool_context._replace(
+                    reads_anew=task.reads_anew,
+                    questions=task.questions,
+                    # A list that it opens again by itself is shown like any page.
+                    entries={} if state.actions else task.entries,
+                )
             outcome = await use_tool(
                 request.tool, request.arguments, turn.context, tool_context, time
             )

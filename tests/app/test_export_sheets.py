@@ -73,9 +73,21 @@ def test_texts_from_pages_cannot_become_formulas_and_negative_numbers_stay_numbe
     cells = {cell.value: cell for row in book["Table"].iter_rows() for cell in row}
     assert (cells["=HYPERLINK(1)"].data_type, cells["=HYPERLINK(1)"].quotePrefix) == ("s", True)
     assert cells[-3.5].data_type == "n"
-    assert cells[1_200_000.5].number_format.endswith('"EUR"')
+    assert cells[1_200_000.5].number_format == '#,##0.0 "EUR"'
     text = report_csv(exported())
     assert "'=HYPERLINK(1)" in text and "'+44 Trust" in text and ",-3.5,%," in text
+
+
+def test_money_is_shown_with_its_decimals_and_its_sign_as_in_the_report() -> None:
+    text = "| Grant | Amount |\n| --- | --- |\n| A [1] | £13.50 [1] |\n| B [1] | £7 [1] |"
+    shown = exported(report(text, columns=(COLUMNS[0], TableColumn(name="Amount", kind="money"))))
+    book = openpyxl.load_workbook(io.BytesIO(report_xlsx(shown)))
+    cells = [row[1] for row in book["Table"].iter_rows(min_row=2)]
+    assert [(cell.value, cell.number_format) for cell in cells] == [
+        (13.5, '"£"#,##0.00'),
+        (7, '"£"#,##0'),
+    ]
+    assert "A,13.5,£" in report_csv(shown)
 
 
 def unescaped(field: str) -> str:

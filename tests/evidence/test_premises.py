@@ -65,6 +65,24 @@ def test_numbers_of_the_request_are_premises(
     assert f"in `{calculations[0]}`" in without.doubt.for_model
 
 
+TODAY = "Monday, November 30, 2026"
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_proved"),
+    [
+        ("As of 30 November 2026, vans load 1.5 t [1].", True),
+        ("Stand 2026-11-30: a van loads 1.5 t [1].", True),
+        ("As of 29 November 2026, vans load 1.5 t [1].", False),
+        # A figure does not follow from a date that the statement does not name.
+        ("A van loads 1.5 t of 30 goods [1].", False),
+    ],
+)
+def test_a_statement_may_name_the_date_of_today(statement: str, is_proved: bool) -> None:
+    found = proof(statement, words="A van loads 1.5 t.", premises=OtherPremises(today=TODAY))
+    assert (found.doubt is None) == is_proved
+
+
 @pytest.mark.parametrize(
     ("share", "is_premise"),
     [

@@ -249,11 +249,42 @@ async def test_a_researcher_whose_rounds_are_used_up_hands_in_what_it_has(tmp_pa
 async def test_a_row_that_turns_out_not_to_count_is_left_out_with_the_reason(
     tmp_path: Path,
 ) -> None:
-    rejected = cells(cell("Light", "Anvil Light"), rejected=[{"row": 1, "reason": "it is a ruin"}])
+    ruin = {"row": 1, "reason": "it is a ruin", "words": "It stands 21.5 metres tall."}
+    rejected = cells(cell("Light", "Anvil Light"), rejected=[ruin])
     researcher = scripts("researcher", **{"Row 1: Anvil Light": researching("Anvil", rejected)})
-    state = await table_lab(tmp_path, researcher=researcher).ask(QUESTION)
+    run = table_lab(tmp_path, researcher=researcher)
+    state = await run.ask(QUESTION)
     assert text_of(state) == f"{SUMMARY}\n\n{HEADER}\n{SKERRY_ROW}"
-    assert "Anvil Light (it is a ruin)" in notes_of(state)
+    assert "Anvil Light (it is a ruin); Port" in notes_of(state)
+    # The writer can name and cite it, and so what scouts have rejected.
+    [asked] = run.calls("writer")
+    assert "Anvil Light (it is a ruin) [3]; Port Anlow beacon (it has no lantern) [1]" in asked.text
+
+
+async def test_the_words_by_which_a_cell_was_handed_in_are_always_shown_to_the_check(
+    tmp_path: Path,
+) -> None:
+    written_about = "\n\n".join(
+        f"Ada Moran, keeper of the Skerry Light, wrote in letter {number} about the harbour, the "
+        "fog, the nets on the quay and the smell of tar along the old wall of the town."
+        for number in range(40)
+    )
+    tended = "From then on she tended the lamp."
+    keeper = cells(
+        cell("Light", "Skerry Light"),
+        cell("Height", "38 metres", "It stands 38 metres tall."),
+        cell("Keeper", "Ada Moran", tended),
+    )
+    researcher = scripts(
+        "researcher", **{"Row 1: Skerry Light": researching("Skerry Light height lamp", keeper)}
+    )
+    run = table_lab(tmp_path, researcher=researcher)
+    text = LIGHTS["skerry_md"] + f"\n{written_about}\n\n{tended}\n\n{written_about}"
+    run.folder = written(tmp_path / "long", {**LIGHTS, "skerry_md": text})
+    state = await run.ask(QUESTION)
+    assert "| Ada Moran [2] |" in text_of(state)
+    judged = [request.text for request in run.calls("verifier") if "Skerry Light" in request.text]
+    assert tended in judged[0]
 
 
 async def test_sources_that_disagree_are_both_in_the_cell_and_among_the_disputes(
@@ -492,6 +523,8 @@ async def test_each_document_is_a_row_if_the_design_says_so(tmp_path: Path) -> N
     lines = text_of(state).splitlines()[4:]
     assert [line.partition(" [")[0] for line in lines] == ["| Anvil Light", "| Skerry Light"]
     assert "list.md (it is a list)" in notes_of(state)
+    filling = next(request for request in run.calls("researcher") if "Row 1:" in request.text)
+    assert "- Light (text): title of the document" in filling.text
     # Nothing but the documents can be searched, so nothing is looked for again.
     assert not any(AGAIN in request.text for request in run.calls("researcher"))
 

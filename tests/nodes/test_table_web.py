@@ -4,7 +4,7 @@ that do not count, sources that disagree, and a page that is down."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -223,6 +223,87 @@ async def test_all_grants_are_found_once_and_filled_and_those_that_do_not_count_
     assert state.report and "not verified" not in state.report.text
     rejected = [entry.name for entry in state.rows.values() if entry.standing == "rejected"]
     assert rejected == [grant.name for grant in GRANTS if grant.amount < 50_000]
+
+
+def doubting(paid: str) -> Callable[..., AIMessage]:
+    """A scout that follows the list to the page of the last grant there and rejects it by its own
+    page, with these words on what it pays; the one of the register knows its name only."""
+
+    def reply(messages: Sequence[BaseMessage], settings: Any) -> AIMessage:
+        if "lists of grants" not in messages[1].text:
+            return scout(messages, settings)
+        if not texts(messages):
+            return calls(call("web_search", queries=["harbour grants list"]))
+        address = next(iter(re.findall(r'http[^"]+/grant/6\b', texts(messages))), "")
+        if "is given by" not in texts(messages):
+            return calls(call("open_url", urls=next_page(messages) or [address]))
+        key, reason = [GRANTS[5].name], "it pays too little"
+        rejected = {"key": key, "words": paid, "address": address, "reason": reason}
+        return rows(rejected=[rejected])(messages, settings)
+
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("paid", "is_rejected"), [("It pays 20,000 euros", True), ("It pays 10 euros", False)]
+)
+async def test_a_row_that_a_scout_rejects_by_its_own_page_is_not_filled(
+    tmp_path: Path, web: Web, api: SearchApi, paid: str, is_rejected: bool
+) -> None:
+    web.publish(
+        "/list", page("Grants for ports", "".join(entry(web, grant) for grant in GRANTS[:6]))
+    )
+    researcher = {"Find the rows of a table": doubting(paid), "Fill": fill}
+    run = grants_lab(tmp_path, web, api, researcher=researcher)
+    state = await run.ask(QUESTION)
+    filled = [request for request in run.calls("researcher") if "Row 1: " in request.text]
+    assert bool(filled)
+    name = f"Row 1: {GRANTS[5].name}."
+    assert any(name in request.text for request in filled) != is_rejected
+    [standing] = [row.standing for row in state.rows.values() if row.name == GRANTS[5].name]
+    assert standing == "rejected"
+
+
+async def test_lists_that_a_colleague_has_opened_get_no_scout_again(
+    tmp_path: Path, web: Web, api: SearchApi
+) -> None:
+    opened, unknown = web.url("/register/2"), web.url("/archive")
+
+    def naming(messages: Sequence[BaseMessage], settings: Any) -> AIMessage:
+        if "lists of grants" not in messages[1].text or not texts(messages):
+            return scout(messages, settings)
+        further = [f"The second page of the register ({opened}).", f"The archive: {unknown}"]
+        return rows(further=further)(messages, settings)
+
+    researcher = {"Find the rows of a table": naming, "Fill": fill}
+    run = grants_lab(tmp_path, web, api, researcher=researcher)
+    state = await run.ask(QUESTION)
+    assert state.table
+    assert [way for way in state.table.tried if "http" in way] == [f"The archive: {unknown}"]
+    # The scout of the archive is told what is known, so that it need not open pages to tell.
+    [archive, *_] = [request for request in run.calls("researcher") if unknown in request.text]
+    known = GRANTS[-1]
+    assert f"{known.name} {web.url(known.path)}" in archive.text
+
+
+async def test_of_a_list_only_the_entry_of_a_row_is_shown_beside_its_own_page(
+    tmp_path: Path, web: Web, api: SearchApi
+) -> None:
+    run = grants_lab(tmp_path, web, api)
+    await run.ask(QUESTION)
+    filling = [request for request in run.calls("researcher") if "Row 1: " in request.text]
+    first = next(request for request in filling if f"Row 1: {GRANTS[1].name}." in request.text)
+    assert GRANTS[1].page.split("<p>")[1].removesuffix("</p>") in first.text
+    assert f"Programme: {GRANTS[1].name}" in first.text
+    assert GRANTS[2].name not in first.text and GRANTS[2].path not in first.text
+    # What scouts are told on searching widely is left out, too.
+    scouting = run.calls("researcher")[0]
+    assert "think_tool" in scouting.text and "think_tool" not in first.text
+    # A page that is down leaves the entry.
+    down = next(
+        request for request in filling if f"Row 1: {GRANTS[DOWN - 1].name}." in request.text
+    )
+    assert f"Programme: {GRANTS[DOWN - 1].name}" in down.text
 
 
 async def test_wrong_cells_of_a_model_are_marked_and_right_ones_are_not(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from deep_research.core.evidence.citations.sanitizing import sanitized
 from deep_research.core.records.report import Report
 from deep_research.core.records.table import (
     CellValue,
@@ -13,7 +14,7 @@ from deep_research.core.records.table import (
     TableCell,
     TableColumn,
 )
-from deep_research.core.tables.report_tables import kept_rows
+from deep_research.core.tables.report_tables import kept_rows, sheets_of
 from deep_research.core.tables.rows import (
     TableWriter,
     merged_rows,
@@ -57,9 +58,10 @@ def test_names_that_differ_in_case_and_punctuation_are_one_row_and_others_are_no
 def test_a_row_that_some_source_names_without_rejecting_it_counts() -> None:
     rejected = [candidate("Fund", reason="too small"), candidate("Fund", "other", reason="old")]
     [row] = with_candidates({}, rejected).values()
-    assert rejection_of(row) == "too small"
+    rejection = rejection_of(row)
+    assert rejection and rejection.reason == "too small"
     [row] = with_candidates({row.id: row}, [candidate("Fund", "register")]).values()
-    assert rejection_of(row) == ""
+    assert rejection_of(row) is None
 
 
 def test_alike_names_are_pairs_with_the_most_alike_first() -> None:
@@ -88,6 +90,22 @@ def test_merged_rows_have_the_name_of_the_first_and_the_candidates_of_all() -> N
     merged = merged_rows([record("Harbour Fund"), record("Fund for harbours", "register")])
     assert merged.name == "Harbour Fund"
     assert [named.source for named in merged.candidates] == ["list", "register"]
+
+
+def test_an_address_is_written_as_code_and_read_back() -> None:
+    columns = (COLUMNS[0], TableColumn(name="Website", kind="link"))
+    address = "https://anlow.example/a_b*c?d=(e)"
+    values = [address, f"see {address}", "https://a.example/[3]", "$5 *now*"]
+    records = list[RowRecord]()
+    for number, value in enumerate(values):
+        cells = (found("Website", value, "page"),)
+        records.append(record(f"Fund {number}").model_copy(update={"cells": cells}))
+    table = TableWriter(columns, {"list": 1, "page": 2}).markdown(records)
+    assert f"| Fund 0 [1] | `{address}` [2] |" in table
+    assert sanitized(table) == table
+    [sheet] = sheets_of(Report(text=table, sources=("list", "page"), numbers=(1, 2)))
+    read = [row[1].text for row in sheet.rows]
+    assert read == values
 
 
 def test_each_value_is_cited_and_what_may_not_be_cited_is_blank() -> None:

@@ -194,3 +194,15 @@ def test_the_passages_on_the_topic_are_shown_before_the_others() -> None:
     text = f"# Harbours\n\n{filler}\n\n{filler}\n\nThe pier of Tarn was built in 1844.\n\n{filler}\n\n{filler}"
     shown = passages(text, "When was the pier of Tarn built?", "", 600)
     assert "built in 1844" in shown and shown.startswith("# Harbours") and len(shown) < 700
+
+
+def test_of_a_long_text_only_what_is_like_a_question_is_shown_if_there_are_some() -> None:
+    filler = "\n\n".join(f"Nothing of the kind stands in part {n} of it." for n in range(80))
+    text = (
+        f"# Harbours\n\n{filler}\n\nThe pier of Tarn was built in 1844.\n\n{filler}\n\n"
+        f"The keeper of Tarn was Ada Moran.\n\n{filler}"
+    )
+    questions = ["Tarn pier: year in which it was built", "Tarn keeper"]
+    shown = passages(text, "", "", 3000, questions)
+    assert "built in 1844" in shown and "Ada Moran" in shown and shown.startswith("# Harbours")
+    assert len(shown) < 300

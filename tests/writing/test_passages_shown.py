@@ -134,3 +134,24 @@ def test_a_statement_without_a_citation_is_shown_one_passage_of_each_source_that
     shown = passages_for("Who owns the bridge is not known.")
     assert shown[2] == "The owner of the bridge is unknown."
     assert all("340 tonnes" not in passages for passages in shown.values())
+
+
+def test_a_second_look_shows_uncited_sources_only_if_they_have_as_much_of_the_unit() -> None:
+    said = "The mill ground 340 tonnes of rye in May."
+    cited = ReportUnit(said, 0, said, (MILL,), True, said, 0)
+    mills = {
+        MILL: f"{OPENING}\n\nThe mill ground 340 tonnes of rye.\n\n{REST}",
+        BRIDGE: f"{OPENING}\n\nThe other mill ground 340 bags of rye.\n\n{REST}",
+    }
+
+    def keys_for(unit: ReportUnit) -> list[str]:
+        texts = {key: [SourceText(key, text)] for key, text in mills.items()}
+        sources = {key: source_at(key) for key in mills}
+        evidence = Evidence(texts, sources, {1: MILL, 2: BRIDGE})
+        return evidence.keys_for(unit, is_second_look=True)
+
+    assert keys_for(cited) == [MILL]
+    assert keys_for(cited._replace(of_sentence=(MILL, BRIDGE))) == [MILL, BRIDGE]
+    # The wrong one is cited.
+    assert keys_for(cited._replace(sources=(BRIDGE,))) == [BRIDGE, MILL]
+    assert keys_for(cited._replace(sources=(), is_cited=False)) == [MILL, BRIDGE]

@@ -653,20 +653,21 @@ async def test_more_units_are_judged_at_once_if_some_need_no_proof(tmp_path: Pat
     assert sizes[0] < sizes[1]
 
 
-async def test_a_sentence_is_shown_around_its_clauses_only_if_they_leave_out_a_part_of_it(
+async def test_a_sentence_is_shown_around_its_clauses_if_they_leave_out_a_part_of_it_or_cut_a_phrase(
     tmp_path: Path,
 ) -> None:
     whole = "It was lit in 1844 [1], and Ada Moran kept it until 1932 [2]."
     row = "| 1901 | Moran | 20 t [1] |"
     remark = "It was tall (the tower stood 30 metres above the rocks [2]) and white at sea [1]."
-    text = f"{whole} {remark}\n\n{TABLE}{row}\n{row.replace('1901', '1902')}\n"
+    cut = "It burnt 20 t of oil at the Skerry [1] and Anvil [2] lights each."
+    text = f"{whole} {remark} {cut}\n\n{TABLE}{row}\n{row.replace('1901', '1902')}\n"
     run, _ = await report_of(tmp_path, writer=[text], researcher=BOTH, verify="check")
     units, _ = units_shown(run.calls("verifier")[-1].text)
     assert [unit["says"] for unit in units][:2] == [
         "It was lit in 1844",
         "and Ada Moran kept it until 1932.",
     ]
-    assert [unit["in"] for unit in units if "in" in unit] == [remark]
+    assert [unit["in"] for unit in units if "in" in unit] == [remark, cut]
 
 
 async def test_a_model_that_cannot_fill_in_the_form_is_given_fewer_statements(

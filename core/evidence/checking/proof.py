@@ -130,6 +130,13 @@ class OtherPremises(NamedTuple):
     """The calculations for other statements."""
     text: str = ""
     """All statements of the report, which may name what a calculation assumes."""
+    today: str = ""
+    """The date of today, which a statement may name."""
+
+    def has_today(self, statement: str) -> bool:
+        """Whether a statement names the date of today."""
+        today = {day.iso for day in dates_in(self.today)}
+        return any(day.iso in today for day in dates_in(statement))
 
     @property
     def inputs(self) -> list[Premise]:
@@ -227,6 +234,8 @@ def prove(
     given = [*evidence]
     if not unit.is_cited:
         given.append(premises.report)
+    if premises.has_today(unit.text):
+        given.append(premises.today)
     doubt = doubt_about(unit, " ".join(given), results, " ".join(around), texts, grounds.supposed)
     about_quotations = _doubt_about_quotations(unit, quoted, results, sources, premises)
     if doubt is None or doubt.kind == "words":

@@ -145,6 +145,14 @@ class Windows:
                 indexes.append(number)
         return indexes
 
+    def having(self, words: str) -> list[int]:
+        """Return the indexes of the windows in which these words stand first; of the most similar
+        one, if they do not stand there like this."""
+        found = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", self.text)
+        if found is None:
+            return self.best(words, 1)
+        return self.within(found.start(), found.end())
+
     def shown(self, numbers: Iterable[int]) -> list[str]:
         """Return the texts of these windows and the opening, neighbours joined.
 
