@@ -113,7 +113,7 @@ BESIDE = """async () => {
     <li>3 <button class="cite">4</button></li></ul></aside>
     <aside class="quote"><blockquote>The demand</blockquote>
     <ul><li>3 <button class="cite">5</button></li></ul></aside>`).body;
-  linkSentences(report);
+  await linkSentences(report);
   const sentences = [...report.querySelectorAll(".calc")].map((chip) => chip.dataset.sentence);
   return [sentences, [...report.querySelectorAll("li button")].map(passagesBeside)];
 }"""

@@ -132,6 +132,74 @@ def test_a_cell_of_a_large_table_costs_no_more_than_one_of_a_small_table(reader:
         assert small["changes"] == large["changes"]
 
 
+REPORT = """async () => {
+  const {renderReport, putLater, sortTable} = await import("/page/report.js");
+  const {markdown} = await import("/page/markdown.js");
+  const columns = Array.from({length: 12}, (_, column) => column), rows = Array.from({length: 1000}, (_, row) => row);
+  const cell = (row, column) => `<td><span class="claim supported" data-claim="${row * 12 + column}">${row} ${column}</span>
+    <button type="button" popovertarget="quote-${row}" class="cite supported" aria-label="1, supported: Register">1</button></td>`;
+  const card = (row) => `<aside class="quote" id="quote-${row}" popover><p class="title"><span class="number">1</span></p>
+    <p><span class="badge supported">supported</span></p><blockquote>${row}</blockquote><p class="foot"></p></aside>`;
+  const html = `<!DOCTYPE html><html lang="en"><head></head><body><main><article><div><div class="wide"><table>
+    <thead><tr>${columns.map((column) => `<th>Column ${column}</th>`).join("")}</tr></thead>
+    <tbody>${rows.map((row) => `<tr>${columns.map((column) => cell(row, column)).join("")}</tr>`).join("")}</tbody>
+    </table></div></div></article></main>${rows.map(card).join("")}</body></html>`;
+  let pauses = 0;
+  const pause = () => {
+    pauses += 1;
+    return new Promise((resolve) => setTimeout(resolve));
+  };
+  const run = {question_id: "report", trust: {was_checked: false}, sources: [{number: 1, place: "Register", facts: [], extent: "whole"}]};
+  const {report, later} = await renderReport(html, run, pause);
+  const before = pauses, holder = document.body.appendChild(report), put = [];
+  const elements = () => holder.querySelectorAll("*").length;
+  const atFirst = elements();
+  await putLater(later, (change) => {
+    const had = elements();
+    change();
+    put.push(elements() - had);
+  }, pause);
+  const moved = [];
+  const observer = new MutationObserver((records) => moved.push(records.flatMap(({addedNodes}) => [...addedNodes]).filter(({nodeName}) => nodeName === "TR").length));
+  observer.observe(holder, {childList: true, subtree: true});
+  const head = holder.querySelector("thead button");
+  await sortTable(head);
+  await sortTable(head);
+  const [table] = holder.querySelectorAll("table"), [first] = table.tBodies[0].rows;
+  const lines = ["| Name |", "|---|", ...rows.map((row) => `| ${row} |`)];
+  const [draft] = markdown(lines.join("\\n"));
+  const shown = {
+    pieces: Math.min(before, Math.ceil(html.length / 100_000)) * 100_000 >= html.length, atFirst, largest: Math.max(...put), moved: Math.max(...moved),
+    rows: table.rows.length, cards: holder.querySelectorAll("aside").length, first: first.cells[0].textContent.trim(), linked: holder.querySelectorAll(".claim.opens").length,
+    skips: getComputedStyle(table.tBodies[3]).contentVisibility, wide: first.offsetWidth >= 12 * 144, last: draft.textContent.trim().slice(-19), draft: draft.querySelectorAll("tr").length,
+    body: [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).filter((rule) => /body\\S*:has/.test(rule.selectorText)).length,
+  };
+  holder.remove();
+  return shown;
+}"""
+"""Puts a report with a table of 1,000 rows and 12 columns into the page and sorts it; the largest
+piece of each that happens at once, and what is there in the end."""
+
+
+def test_a_report_with_a_large_table_is_put_into_the_page_and_sorted_in_pieces(
+    reader: Reader,
+) -> None:
+    with reader.page() as page:
+        shown = page.evaluate(REPORT)
+        # A row has 12 cells with a sentence and a number each.
+        row = 1 + 12 * 3
+        assert shown["atFirst"] < 45 * row + 200 * 12
+        assert shown["largest"] < 45 * row + 200 * 12
+        assert (shown["moved"], shown["pieces"]) == (40, True)
+        assert (shown["rows"], shown["cards"], shown["linked"]) == (1001, 1000, 12_000)
+        assert shown["first"].startswith("999")
+        # Parts out of view are not laid out, and no part is cut off at the width of the page.
+        assert (shown["skips"], shown["wide"]) == ("auto", True)
+        assert (shown["draft"], shown["last"]) == (42, "… and 960 more rows")
+        # A rule on the whole page by what is in it would cost each piece a look at all of it.
+        assert shown["body"] == 0
+
+
 CARDS = """async () => {
   const {add, begin} = await import("/page/story.js"), {noSigns} = await import("/page/living.js");
   const {exchangeView} = await import("/page/thread.js");

@@ -1,6 +1,6 @@
 // Checks a report from elsewhere against its sources: the form, the progress, and the report with its verdicts.
 
-import { byId, h, parsed, show } from "./dom.js";
+import { byId, h, parsed, pause, show } from "./dom.js";
 import { addFiles, drawFiles, fileBlocks, fileInput, fileList, setFiles } from "./files.js";
 import { page } from "./page.js";
 import { linkSentences } from "./sentences.js";
@@ -35,7 +35,7 @@ async function check(form) {
     if (event === "notice") byId("checking").textContent = data.words;
     if (event === "checked") {
       const report = h("div", { class: "report" }, [...parsed(data.html.replace(/<head>[\s\S]*?<\/head>/, "")).querySelectorAll("main > *, aside.quote")]);
-      linkSentences(report);
+      await linkSentences(report, pause);
       return byId("column").replaceChildren(h("h1", {}, "Checked report"), h("p", { class: "standing" }, data.summary), report, h("p", {}, h("a", { class: "button", href: "#/" }, "New question")));
     }
   }

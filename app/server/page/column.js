@@ -1,7 +1,7 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
 import { connected, isLost } from "./connection.js";
-import { byId, h, outcomeOf, say, show } from "./dom.js";
+import { byId, h, outcomeOf, pause, say, show } from "./dom.js";
 import { restoreDraft } from "./drafts.js";
 import { drawFiles } from "./files.js";
 import { askingAgain, lineOf, noSigns, notice, workedNow, workedSince } from "./living.js";
@@ -9,7 +9,7 @@ import { Writing } from "./markdown.js";
 import { mayOffer, notify } from "./notify.js";
 import { page } from "./page.js";
 import { becomeReport, chunksOf, forgetOwed, keepPlace, shift } from "./place.js";
-import { markChanges, renderReport } from "./report.js";
+import { markChanges, putLater, renderReport } from "./report.js";
 import * as server from "./server.js";
 import { sideView } from "./side.js";
 import { add, begin, read } from "./story.js";
@@ -49,6 +49,7 @@ export function draw() {
   const { exchanges, on } = page.thread, exchange = latest();
   const slices = slicesOf(exchange.run.messages);
   for (const each of exchanges) Object.assign(each, { slice: slices[each.index] ?? each.slice, isLatest: each === exchange });
+  document.body.classList.add("in-thread");
   keepPlace(BAR, () => {
     // Finished questions are not redrawn.
     show(byId("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
@@ -136,9 +137,6 @@ function drawSide() {
   offerUse();
 }
 
-// Lets the page do what else there is to do.
-const pause = () => new Promise((goOn) => setTimeout(goOn));
-
 // Puts a report into its place. Its draft becomes the report, whose other parts are put around it; returns the report.
 async function place(holder, report) {
   const draft = holder.querySelector("#draft"), article = report.querySelector("article"), body = article.querySelector(":scope > div"), blocks = [...body.children];
@@ -171,19 +169,21 @@ async function mountReport(exchange) {
     delete holder.dataset.mounted;
     throw error;
   });
-  const { report: rendered, headings, cited } = await renderReport(html, run, pause);
+  const { report: rendered, headings, cited, later } = await renderReport(html, run, pause);
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
   const report = await place(holder, rendered);
   fillTrust(section, report);
   view.scrolled = scrollY;
+  if (!exchange.isLatest) settle(exchange);
+  if (page.thread?.exchanges.includes(exchange)) {
+    drawSide();
+    keepInView();
+  }
+  await putLater(later, (put) => keepPlace(BAR, put), pause);
   if (exchange.wasAtWork && isEdit(run)) markChanges(report, exchange.story.changed);
   // Done only now, so that an arriving report does not take the focus.
   for (const quote of report.querySelectorAll("aside.quote")) quote.setAttribute("autofocus", "");
-  if (!exchange.isLatest) settle(exchange);
-  if (!page.thread?.exchanges.includes(exchange)) return;
-  drawSide();
-  keepInView();
 }
 
 // Draws a finished question for the last time.

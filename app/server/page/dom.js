@@ -65,6 +65,33 @@ const policy = globalThis.trustedTypes?.createPolicy("report", { createHTML: (ht
 // A document rendered by the server from its allow-list; the policy of this page keeps its scripts from running.
 export const parsed = (html) => new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
 
+// Lets the page do what else there is to do.
+export const pause = () => new Promise((goOn) => setTimeout(goOn));
+
+// Many elements in pieces of a length, with a pause between two.
+export async function* inPieces(elements, length, pause) {
+  const all = [...elements];
+  for (let at = 0; at < all.length; at += length) {
+    if (at) await pause();
+    yield all.slice(at, at + length);
+  }
+}
+
+// Characters that are parsed at once.
+const PARSED = 100_000;
+
+// A long document like `parsed`, a piece at a time.
+export async function parsedInPieces(html, pause) {
+  const page = document.implementation.createHTMLDocument("");
+  for (let at = 0; at < html.length; at += PARSED) {
+    if (at) await pause();
+    const piece = html.slice(at, at + PARSED);
+    page.write(policy ? policy.createHTML(piece) : piece);
+  }
+  page.close();
+  return page;
+}
+
 export const STATES = { running: "Running", waiting: "Waiting for you", completed: "Done", completed_with_gaps: "Done",
   stopped: "Stopped", failed: "Failed", ended: "Closed", unreadable: "Cannot be read", starting: "Starting" };
 // How a run stands, and what keeps a finished one from being plainly done.

@@ -32,12 +32,14 @@ function fail(error) {
 function missing(words) {
   leave();
   document.title = "Not found: Deep Research";
+  document.body.classList.add("is-missing");
   show(byId("column"), missingView(words));
 }
 
 function leave() {
   page.stop.abort();
   Object.assign(page, { thread: null, stop: new AbortController() });
+  document.body.classList.remove("in-thread", "is-missing");
   view = home;
   for (const id of ["dock", "side", "side-button"]) byId(id).hidden = true;
   byId("hint").togglePopover(false);

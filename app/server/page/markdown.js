@@ -1,7 +1,8 @@
 // Markdown of plans, sources and of a report that is still being written; the finished report is rendered by the server.
 
-import { h, morph } from "./dom.js";
+import { count, h, morph } from "./dom.js";
 import { arrange, blocksIn, CHUNK } from "./place.js";
+import { PIECE } from "./report.js";
 
 const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|!?\[[^\]]*\]\([^)\s]*\)|(?:\[(?:calc )?\d+\])+[.,;:!?)]*)/;
 const BREAK = /\n[ \t]*\n/g;
@@ -24,10 +25,11 @@ const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|").map((cell
 const figure = (cell) => ({ class: /^[−+–-]?[\d\s.,]*%?$/.test(cell ?? "") && "figure" });
 
 function table(lines) {
-  const [head, , ...rows] = lines.map(cells);
+  const [head, , ...rows] = lines.slice(0, PIECE + 2).map(cells), more = lines.length - rows.length - 2;
   return h("div", { class: "wide", tabindex: "0" }, h("table", {},
     h("thead", {}, h("tr", {}, head.map((cell, at) => h("th", { scope: "col", ...(at && rows.length ? figure(rows[0][at]) : {}) }, inline(cell))))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", figure(cell), inline(cell))))))));
+    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", figure(cell), inline(cell))))),
+      more > 0 && h("tr", {}, h("td", { class: "quiet", colspan: head.length }, `… and ${count(more, "more row")}`)))));
 }
 
 function list(items, lines) {

@@ -1,6 +1,6 @@
 // A finished report: the server's HTML with citation chips, sortable tables and its check in one line.
 
-import { button, h, parsed, shortened } from "./dom.js";
+import { button, h, inPieces, parsedInPieces, pause, shortened } from "./dom.js";
 import { fileButton } from "./original.js";
 import { linkSentences } from "./sentences.js";
 import { nameOf } from "./story.js";
@@ -10,30 +10,27 @@ const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
 const MARKED = { unsupported: "No source cited here supports the sentence; the closest passage is below.", unchecked: "The number is dashed: whether this passage supports the sentence is not decided.",
   conclusion: "The number is dashed: the sentence is a conclusion or says what is missing, so it was not compared with this source.", none: "The number is dashed: this report was not compared with its sources." };
 const UNPROVED = { unsupported: "No source cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
+// Rows that are put into the page at once, as many as a draft shows; cards that are put there, and elements that are changed at once.
+export const PIECE = 40;
+const MARKS = 200;
 const FOLDED = ["notes", "evidence", "not-read", "audit"];
 
 // Several reports share the page, so the ids of each get a prefix.
 export const idOf = (run) => `${run.question_id.slice(0, 8)}-`;
 
-function rename(report, prefix) {
-  for (const name of REFERENCES) {
-    for (const element of report.querySelectorAll(`[${name}]`)) {
-      const value = element.getAttribute(name);
-      if (name !== "href") element.setAttribute(name, prefix + value);
-      else if (value.startsWith("#")) element.setAttribute(name, `#${prefix}${value.slice(1)}`);
-    }
-  }
+function rename(element, name, prefix) {
+  const value = element.getAttribute(name);
+  if (name !== "href") element.setAttribute(name, prefix + value);
+  else if (value.startsWith("#")) element.setAttribute(name, `#${prefix}${value.slice(1)}`);
 }
 
 const quoteOf = (report, chip) => report.querySelector(`#${CSS.escape(chip.getAttribute("popovertarget") ?? "none")}`);
 
-function equipTables(report) {
-  for (const table of report.querySelectorAll("article table")) {
-    for (const [index, cell] of [...table.querySelectorAll("thead th")].entries()) {
-      if (!cell.querySelector("button")) cell.replaceChildren(h("button", { type: "button", class: "sort", "data-do": "sort", value: String(index) }, [...cell.childNodes]));
-    }
-    (table.closest(".wide") ?? table).after(h("p", { class: "table-foot" }, button("copy-table", "Copy table", { class: "link" })));
+function equipTable(table) {
+  for (const [index, cell] of [...table.querySelectorAll("thead th")].entries()) {
+    if (!cell.querySelector("button")) cell.replaceChildren(h("button", { type: "button", class: "sort", "data-do": "sort", value: String(index) }, [...cell.childNodes]));
   }
+  (table.closest(".wide") ?? table).after(h("p", { class: "table-foot" }, button("copy-table", "Copy table", { class: "link" })));
 }
 
 const oneLine = (element) => element.textContent.replace(/\s+/g, " ").trim();
@@ -50,19 +47,39 @@ function wordsOf(row, index) {
   return oneLine(cell);
 }
 
-export function sortTable(control) {
+export async function sortTable(control) {
   const table = control.closest("table"), index = Number(control.value), cell = control.closest("th");
   const direction = cell.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-  const rows = [...table.tBodies[0].rows].map((row) => [wordsOf(row, index), row]);
-  rows.sort(([left], [right]) => direction * left.localeCompare(right, undefined, { numeric: true }));
+  const bodies = [...table.tBodies].map((body) => [body, body.rows.length]);
+  const rows = [];
+  for (const [body] of bodies) {
+    rows.push(...[...body.rows].map((row) => [wordsOf(row, index), row]));
+    await pause();
+  }
+  const { compare } = new Intl.Collator(undefined, { numeric: true });
+  rows.sort(([left], [right]) => direction * compare(left, right));
   for (const head of table.querySelectorAll("th[aria-sort]")) head.removeAttribute("aria-sort");
   cell.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
-  table.tBodies[0].append(...rows.map(([, row]) => row));
+  for (const [body, length] of bodies) {
+    body.append(...rows.splice(0, length).map(([, row]) => row));
+    await pause();
+  }
 }
 
-export function tableText(control) {
-  const table = control.parentElement.previousElementSibling.querySelector("tr").closest("table");
-  return [...table.rows].map((row) => [...row.cells].map((_, index) => wordsOf(row, index)).join("\t")).join("\n");
+export async function tableText(control) {
+  const table = control.parentElement.previousElementSibling.querySelector("tr").closest("table"), lines = [];
+  for await (const rows of inPieces(table.rows, PIECE, pause)) lines.push(...rows.map((row) => [...row.cells].map((_, index) => wordsOf(row, index)).join("\t")));
+  return lines.join("\n");
+}
+
+function equipCard(card, run) {
+  const number = card.querySelector(".number").textContent, foot = card.querySelector(".foot"), badge = card.querySelector(".badge");
+  card.removeAttribute("autofocus");
+  foot.prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
+  card.querySelector(".badge ~ .small")?.remove();
+  const marked = MARKED[badge?.className.split(" ")[1]];
+  if (marked) badge.parentElement.after(h("p", { class: "small" }, marked));
+  badge?.after(h("span", { class: "quiet" }, ` · ${aboutSource(run.sources.find((source) => String(source.number) === number))}`));
 }
 
 // One line about a source: its file or site, its facts, and whether it was read only in part; empty for an unknown source.
@@ -76,44 +93,69 @@ function howChecked(page, { trust }) {
       h("li", {}, h("span", { class: "cite" }, "1"), " A dashed number: the sentence was not compared with the source, or the passage does not decide it."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this."))];
 }
 
+// Takes what a long report has beyond the first rows of its tables and its first cards out of its page; returns the pieces, with the elements that they belong in.
+async function takeLater(page, report, pause) {
+  const later = [];
+  for (const body of page.querySelectorAll("tbody")) {
+    const table = body.parentElement;
+    if (body.rows.length <= PIECE) continue;
+    table.classList.add("long");
+    table.style.setProperty("--columns", table.rows[0].cells.length);
+    for await (const rows of inPieces([...body.rows].slice(PIECE), PIECE, pause)) {
+      const part = body.cloneNode(false);
+      part.append(...rows);
+      later.push([table, part]);
+    }
+  }
+  for await (const cards of inPieces([...page.querySelectorAll("aside.quote")].slice(MARKS), MARKS, pause)) {
+    const part = new DocumentFragment();
+    part.append(...cards);
+    later.push([report, part]);
+  }
+  return later;
+}
+
+// Puts the pieces into a report that is in the page, and has its long tables sorted from then on.
+export async function putLater(later, put, pause) {
+  for (const [holder, piece] of later) {
+    await pause();
+    put(() => holder.append(piece));
+  }
+  for (const holder of new Set(later.map(([holder]) => holder))) if (holder.closest("article table")) equipTable(holder);
+}
+
 // Pauses between its steps, since a long report has thousands of statements.
 export async function renderReport(html, run, pause) {
   // The style in its head is served as a file.
-  const page = parsed(html.replace(/<head>[\s\S]*?<\/head>/, ""));
-  const report = h("div", { lang: page.documentElement.lang, dir: page.documentElement.dir });
-  report.append(...page.querySelectorAll("main > *, aside.quote"));
-  await pause();
-  for (const quote of report.querySelectorAll("aside.quote:not(.calculation)")) {
-    const number = quote.querySelector(".number").textContent;
-    quote.removeAttribute("autofocus");
-    quote.querySelector(".foot").prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
-    quote.querySelector(".badge ~ .small")?.remove();
-    const badge = quote.querySelector(".badge"), marked = MARKED[badge?.className.split(" ")[1]];
-    if (marked) badge.parentElement.after(h("p", { class: "small" }, marked));
-    badge?.after(h("span", { class: "quiet" }, ` · ${aboutSource(run.sources.find((source) => String(source.number) === number))}`));
-  }
-  for (const cite of report.querySelectorAll("a.cite:not(.calc)")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel, "aria-description": cite.closest("article") && MARKED[run.trust.was_checked ? "conclusion" : "none"] }));
-  for (const claim of report.querySelectorAll(".claim:not(.supported)")) claim.title = UNPROVED[claim.className.split(" ")[1]];
+  const page = await parsedInPieces(html.replace(/<head>[\s\S]*?<\/head>/, ""), pause), prefix = idOf(run);
+  const each = async (selector, change) => {
+    for await (const elements of inPieces(page.querySelectorAll(selector), MARKS, pause)) elements.forEach(change);
+  };
+  await each("aside.quote:not(.calculation)", (card) => equipCard(card, run));
+  await each("a.cite:not(.calc)", (cite) => cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel, "aria-description": cite.closest("article") && MARKED[run.trust.was_checked ? "conclusion" : "none"] })));
+  await each(".claim:not(.supported)", (claim) => (claim.title = UNPROVED[claim.className.split(" ")[1]]));
   // Browsers do not open files from a page: the server sends the file from a card, elsewhere the text that was read is shown.
-  for (const link of report.querySelectorAll('a[href^="file:"]')) {
+  await each('a[href^="file:"]', (link) => {
     const number = link.closest("li, tr, aside")?.querySelector(".number")?.textContent;
     if (link.matches(".quote .foot a")) link.replaceWith(fileButton(number, nameOf(link.href), /#page=(\d+)$/.exec(link.href)?.[1]));
     else link.replaceWith(number ? h("button", { type: "button", class: "link", "data-do": "open-source", value: number }, link.textContent) : link.textContent);
-  }
-  const checked = h("details", { class: "checked", id: "checked" }, h("summary", {}, run.trust.was_checked ? `How it was checked: ${run.trust.line}` : "Notes"), howChecked(page, run));
+  });
+  await linkSentences(page, pause);
+  for (const name of REFERENCES) await each(`[${name}]`, (element) => rename(element, name, prefix));
+  const cited = Map.groupBy(page.querySelectorAll("article .cite"), (chip) => chip.textContent);
+  await pause();
+  const report = h("div", { lang: page.documentElement.lang, dir: page.documentElement.dir }), later = await takeLater(page, report, pause);
+  for (const table of page.querySelectorAll("article table:not(.long)")) equipTable(table);
+  report.append(...page.querySelectorAll("main > *, aside.quote"));
+  const checked = h("details", { class: "checked", id: `${prefix}checked` }, h("summary", {}, run.trust.was_checked ? `How it was checked: ${run.trust.line}` : "Notes"), howChecked(page, run));
   for (const name of FOLDED) {
-    const section = report.querySelector(`#${name}`)?.parentElement;
+    const section = report.querySelector(`#${CSS.escape(prefix + name)}`)?.parentElement;
     if (section) checked.append(section);
   }
-  report.querySelector("#sources")?.parentElement.classList.add("printed");
+  report.querySelector(`#${CSS.escape(prefix)}sources`)?.parentElement.classList.add("printed");
   if (checked.children.length > 1) report.append(checked);
-  const cited = Map.groupBy(report.querySelectorAll("article .cite"), (chip) => chip.textContent);
-  await pause();
-  linkSentences(report);
-  equipTables(report);
-  rename(report, idOf(run));
   const headings = [...report.querySelectorAll("article :is(h2, h3), :scope > section:not(.printed) h2")].map((heading) => ({ id: heading.id, words: heading.textContent.trim(), level: heading.tagName }));
-  return { report, headings, cited: new Map([...cited].map(([number, chips]) => [number, chips.length])) };
+  return { report, headings, later, cited: new Map([...cited].map(([number, chips]) => [number, chips.length])) };
 }
 
 // What is in the Markdown of a block, but not in its text: citations, addresses, the number of an item.

@@ -1,8 +1,12 @@
 // Cited sentences: each opens the card of its citation, as the number behind it does.
 
+import { inPieces } from "./dom.js";
+
 // Milliseconds after a click in which a second one selects a word instead.
 const DOUBLE = 250;
 const CHIPS = "button.cite[popovertarget]";
+// Sentences and chips that are linked at once.
+const PIECE = 200;
 
 // The checked words right before a chip of a calculation; only numbers of sources may stand between them.
 function claimBefore(chip) {
@@ -12,14 +16,18 @@ function claimBefore(chip) {
 }
 
 // Notes at each chip to which sentence it belongs, and marks the sentences that have one.
-export function linkSentences(report) {
+export async function linkSentences(report, pause) {
   const cited = new Set();
   let claim;
-  for (const part of report.querySelectorAll(`article :is(.claim, ${CHIPS})`)) {
-    if (part.matches(".claim")) claim = part.dataset.claim;
-    else cited.add((part.dataset.sentence = (part.matches(".calc") ? claimBefore(part) : claim) ?? ""));
+  for await (const piece of inPieces(report.querySelectorAll(`article :is(.claim, ${CHIPS})`), PIECE, pause)) {
+    for (const part of piece) {
+      if (part.matches(".claim")) claim = part.dataset.claim;
+      else cited.add((part.dataset.sentence = (part.matches(".calc") ? claimBefore(part) : claim) ?? ""));
+    }
   }
-  for (const words of report.querySelectorAll("article .claim")) words.classList.toggle("opens", cited.has(words.dataset.claim));
+  for await (const piece of inPieces(report.querySelectorAll("article .claim"), PIECE, pause)) {
+    for (const words of piece) words.classList.toggle("opens", cited.has(words.dataset.claim));
+  }
 }
 
 const openCard = () => document.querySelector(".quote:popover-open");

@@ -36,7 +36,7 @@ export function sideView({ run, story, headings, cited, index: at }, exchanges) 
     h("div", { class: "side-head" }, h("h2", {}, at ? `Sources of answer ${at + 1}` : "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
     run.sources.length + excluded.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, cards(run.sources, excluded, cited)),
     run.sources.length === 0 && found.length > 0 && h("ol", { class: "source-cards", "data-key": "found" }, found.slice(0, SHOWN_WHILE_READING).map((source) =>
-      h("li", {}, h("div", { class: "source-card" }, source.number && h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
+      h("li", {}, h("div", { class: source.number ? "source-card" : "source-card unnumbered" }, source.number && h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
     found.length > SHOWN_WHILE_READING && run.sources.length === 0 && h("p", { class: "quiet" }, `and ${count(found.length - SHOWN_WHILE_READING, "more source")}`),
     run.sources.length === 0 && found.length === 0 && h("p", { class: "quiet" }, run.has_report ? "The report cites no source." : ["running", "starting", "waiting"].includes(run.status) ? "Sources appear here as they are found." : "No sources."),
   ];
