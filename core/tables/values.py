@@ -210,7 +210,8 @@ def _sign_leads(language: str) -> bool:
     """Whether a currency sign stands before the figure in a language, by its code; as in English,
     if that is unknown."""
     try:
-        pattern: str = Locale.parse(language or "en").currency_formats["standard"].pattern
+        formats = Locale.parse(language or "en").currency_formats
+        pattern: str = formats["standard"].pattern
     except (UnknownLocaleError, ValueError):
         return True
     return pattern.startswith("¤")

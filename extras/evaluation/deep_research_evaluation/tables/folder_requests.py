@@ -30,7 +30,7 @@ def _contracts(random_: random.Random) -> TableRequest:
         figure = random_.randrange(400, 24_000)
         rent = (f"{figure:,} euros", f"{grouped(figure)} euros")
         if number % 4 == 3:
-            rent = (f"£{figure:,}.50", f"{grouped(figure + 0.5)} £")
+            rent = (f"£{figure:,}.50", f"£{grouped(figure + 0.5)}0")
         written, iso = day(random_.randrange(400), random_.randrange(2015, 2026))
         months = f"{random_.randrange(1, 13)} months"
         is_renewed = number % 2 == 0
@@ -176,7 +176,7 @@ def _products(random_: random.Random) -> TableRequest:
         figure = random_.randrange(90, 12_000)
         price = (
             (f"{figure:,} EUR", f"{grouped(figure)} EUR"),
-            (f"${figure:,}", f"{grouped(figure)} $"),
+            (f"${figure:,}", f"${grouped(figure)}"),
         )
         volts = f"{(12, 24, 230, 400)[number % 4]} V"
         years = f"{random_.randrange(1, 11)} years"

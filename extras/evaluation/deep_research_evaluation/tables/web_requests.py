@@ -43,9 +43,9 @@ class _Written(NamedTuple):
 def _money(number: int, figure: int) -> _Written:
     forms = (
         ("{:,} euros", "{} euros"),
-        ("€{:,}", "{} €"),
+        ("€{:,}", "€{}"),
         ("EUR {:,}", "{} EUR"),
-        ("${:,}", "{} $"),
+        ("${:,}", "${}"),
         ("{:,} Danish kroner", "{} Danish kroner"),
     )
     written, expected = forms[number % len(forms)]
@@ -249,7 +249,7 @@ def _museums(random_: random.Random) -> TableRequest:
         fee = random_.randrange(4, 25)
         price = (
             _Written(f"{fee} euros", f"{fee} euros"),
-            _Written(f"£{fee}.50", f"{fee}.5 £"),
+            _Written(f"£{fee}.50", f"£{fee}.50"),
             _Written(f"{fee} Swiss francs", f"{fee} Swiss francs"),
         )[number % 3]
         written, iso = day(random_.randrange(400), random_.randrange(1950, 2024))
