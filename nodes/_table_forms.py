@@ -28,7 +28,7 @@ from ..core.records.table import (
 )
 from ..core.settings.limits import Limits
 from ..core.tables.design import PagePart
-from ..core.tables.values import normal_value, quoted_value
+from ..core.tables.values import depends_on_language, normal_value, quoted_value
 from ..core.writing.forms import Form, form_faults
 from ..state import ResearcherState
 from ..tools.results import Result
@@ -290,7 +290,9 @@ def _cell(column: TableColumn, entries: Sequence[StatedCell], keys: Mapping[int,
             state = "does not apply"
             original = ""
         words = entry.words.strip()[:_LONGEST_WORDS]
-        language = detect_language(words or original)
+        language = ""
+        if depends_on_language(original, column):
+            language = detect_language(words or original)
         value = CellValue(
             text=normal_value(original, entry.unit, column, language),
             original=" ".join([original, entry.unit]).strip(),

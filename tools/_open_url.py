@@ -44,7 +44,10 @@ _turns = PerLoop(lambda: defaultdict[str, asyncio.Lock](asyncio.Lock))
 _ENTRY = re.compile(r"<entry>.*?</entry>", re.DOTALL)
 _PDF = re.compile(r"""<link\b(?=[^>]*title=["']pdf["'])[^>]*href=["']([^"']+)""")
 _MAX_LINKS = 20
-"""Maximum number of links per page that a model is shown and may follow."""
+"""Maximum number of links per page that a model is shown."""
+_MAX_PART_LINKS = 100
+"""Maximum number of links that it is shown if it reads pages in order, as scouts of tables do, and
+that are kept of a page."""
 _LINK_CHARACTERS = 300
 """Links with longer addresses are dropped: a page could fill a model's window with them."""
 _SHOWN_CHARACTERS = 200
@@ -61,6 +64,7 @@ class WebPages:
         self._pages = tool_context.pages
         self._meter = tool_context.meter
         self._question_id = tool_context.question_id
+        self._shown_links = _MAX_PART_LINKS if tool_context.part_characters else _MAX_LINKS
         self._addresses = Addresses(
             tool_context.pages, tool_context.question_id, reads_anew=tool_context.reads_anew
         )
@@ -138,7 +142,7 @@ class WebPages:
         )
         links: list[list[str]] = []
         for link in page.links:
-            if len(links) == _MAX_LINKS:
+            if len(links) == _MAX_PART_LINKS:
                 break
             if len(link.address) <= _LINK_CHARACTERS and exact_address(link.address):
                 links.append(list(link))
@@ -157,7 +161,8 @@ class WebPages:
         """Return the page of a record of `Addresses.opened`; `text`: its text, if it is known."""
         if text is None:
             text = await self._pages.text(str(record["source"]["content_hash"])) or ""
-        links = tuple((str(words), str(target)) for words, target in record["links"])
+        kept = record["links"][: self._shown_links]
+        links = tuple((str(words), str(target)) for words, target in kept)
         return Hit(Source(**record["source"]), text, text, links, is_kept=True)
 
 

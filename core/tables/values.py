@@ -36,6 +36,8 @@ _DIGIT = re.compile(r"\d")
 _GROUP = " "
 """Separator of thousands, which is understood in every language."""
 _SMALLEST_GROUPED = 10_000
+_DIVIDED = re.compile(r"\d[^\w\s]\d")
+"""Digits with a sign between them, which may be a decimal sign or separate thousands."""
 
 
 class Amount(NamedTuple):
@@ -84,6 +86,12 @@ def normal_value(text: str, unit: str, column: TableColumn, language: str = "") 
             if choice.casefold() == plain.casefold():
                 return choice
     return plain
+
+
+def depends_on_language(text: str, column: TableColumn) -> bool:
+    """Whether the form of a value may depend on the language of its source, which takes time to
+    find out."""
+    return column.kind in ("number", "money") and _DIVIDED.search(text) is not None
 
 
 def quoted_value(quote: str, column: TableColumn) -> str:

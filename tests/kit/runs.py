@@ -613,10 +613,8 @@ class Reading:
         """Let the user name addresses."""
         await Addresses(self.pages(), "question").allow(addresses)
 
-    async def open(
-        self, *addresses: str, question: str = "question", reads_anew: bool = False
-    ) -> Outcome:
-        tool_context = ToolContext(self.pages(), question, self.meter, reads_anew=reads_anew)
+    async def open(self, *addresses: str, question: str = "question", **more: Any) -> Outcome:
+        tool_context = ToolContext(self.pages(), question, self.meter, **more)
         tool = OpenUrl(Library(self.context), self.context, tool_context)
         return await tool.run(OpenUrlArguments(urls=list(addresses)))
 

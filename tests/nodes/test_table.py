@@ -301,6 +301,7 @@ async def test_sources_that_disagree_are_both_in_the_cell_and_among_the_disputes
                 "document": 2,
                 "other": "The Skerry Light was lit in 1861.",
                 "other_document": 1,
+                "resolution": "the page of the light is closer to it than the list",
             }
         ],
     )
@@ -310,7 +311,8 @@ async def test_sources_that_disagree_are_both_in_the_cell_and_among_the_disputes
     state = await table_lab(tmp_path, researcher=researcher).ask(QUESTION)
     assert "| 1844 [2]; 1861 [1] |" in text_of(state)
     assert state.report and state.report.audit
-    assert len(state.report.audit.disagreements) == 1
+    [dispute] = state.report.audit.disagreements
+    assert dispute.resolution == "the page of the light is closer to it than the list"
 
 
 async def test_a_wrong_cell_is_corrected_or_marked_by_the_check(tmp_path: Path) -> None:

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.records.table import ColumnKind, TableColumn
-from deep_research.core.tables.values import TypedValue, grouped_number, normal_value, typed
+from deep_research.core.tables.values import (
+    TypedValue,
+    depends_on_language,
+    grouped_number,
+    normal_value,
+    typed,
+)
 
 
 def of_kind(kind: ColumnKind, **more: object) -> TableColumn:
@@ -102,3 +108,12 @@ def test_choices_and_answers_get_one_spelling() -> None:
 def test_any_number_is_read_back_as_it_was_written(figure: float) -> None:
     column = of_kind("number")
     assert typed(f"{grouped_number(figure)} t", column) == pytest.approx(figure, rel=1e-12)
+
+
+@given(st.from_regex(r"[A-Za-z€$ (-]{0,4}[0-9][0-9 .,'’٫٬%]{0,9}( [a-z]{1,8})?", fullmatch=True))
+def test_a_value_whose_language_is_not_asked_for_is_the_same_in_all_languages(text: str) -> None:
+    column = of_kind("money")
+    if not depends_on_language(text, column):
+        languages = ("", "en", "de", "fr", "de-CH", "ar")
+        assert len({normal_value(text, "EUR", column, code) for code in languages}) == 1
+    assert not depends_on_language(text, of_kind("text"))

@@ -382,6 +382,21 @@ async def test_links_that_are_long_or_no_addresses_are_not_shown(web: Web, tmp_p
     assert (await reading.open(address)).hits[0].links == (("Short", web.url("/short")),)
 
 
+async def test_a_scout_is_shown_more_links_of_a_register_than_others_and_may_follow_them(
+    web: Web, tmp_path: Path
+) -> None:
+    links = "".join(f'<a href="/page/{number}">Page {number}</a> ' for number in range(1, 131))
+    last = article(web, "/page/100", "Harbour grant 991. " * 30)
+    reading = Reading(web, tmp_path)
+    await reading.name(address := article(web, "/register", f"{WORDS * 3} {links}"))
+    [hit] = (await reading.open(address)).hits
+    assert [words for words, _ in hit.links] == [f"Page {number}" for number in range(1, 21)]
+    [hit] = (await reading.open(address, part_characters=10_000)).hits
+    assert (len(hit.links), hit.links[-1]) == (100, ("Page 100", last))
+    [hit] = (await reading.open(last, part_characters=10_000)).hits
+    assert "Harbour grant 991" in hit.text
+
+
 async def test_the_reason_for_an_unreadable_page_is_kept_for_one_question(
     web: Web, tmp_path: Path
 ) -> None:
