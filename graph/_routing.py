@@ -230,6 +230,15 @@ async def route_after_edit_report(state: ResearchState) -> Literal["orchestrate"
     return "verify_report"
 
 
+def route_after_edit_table(
+    state: ResearchState,
+) -> Literal["plan_table", "orchestrate", "verify_report"]:
+    """Like `route_after_edit_report`; what a table is to have in addition is planned first."""
+    if state.run.entry == "follow_up":
+        return "plan_table"
+    return route_after_edit_report(state)
+
+
 def _has_tasks(state: ResearchState) -> bool:
     """Whether tasks or steps wait for research."""
     return bool(state.progress.waiting) or not all(step.is_over for step in state.steps)

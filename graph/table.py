@@ -40,7 +40,7 @@ from ._routing import (
     route_after_clarify,
     route_after_collect_rows,
     route_after_collect_table,
-    route_after_edit_report,
+    route_after_edit_table,
     route_after_plan,
     route_after_review_plan,
 )
@@ -122,7 +122,7 @@ def build_table_graph() -> StateGraph[ResearchState, Context, ResearchInput, Res
     graph.add_conditional_edges("collect_rows", route_after_collect_rows)
     graph.add_conditional_edges("fill_gaps", dispatch_rows, ["fill_row", "write_table"])
     graph.add_edge("write_table", "verify_report")
-    graph.add_conditional_edges("edit_report", route_after_edit_report)
+    graph.add_conditional_edges("edit_report", route_after_edit_table)
     graph.add_conditional_edges(
         "orchestrate",
         dispatch_tasks,

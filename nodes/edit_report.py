@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 from pydantic import Field
+from typing_extensions import override
 
 from ..core.dialogue.conversation import Conversation
 from ..core.dialogue.transcripts import estimated_tokens
@@ -95,10 +96,23 @@ class EditReport(CalculatingForm):
     """The fewest words that the user now wants it to have; 0 if the user names none."""
 
 
+class EditTable(EditReport):
+    """Hand in the changes of the report."""
+
+    adds_to_table: bool = False
+    """Whether the user wants further columns or rows of the table whose cells have to be found out, or its cells looked up again: researchers then do it, one for each row. Leave `edits` and `tasks` empty."""  # noqa: E501
+
+    @classmethod
+    @override
+    def tool_name(cls) -> str:
+        return EditReport.tool_name()
+
+
 async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the writer's model for the changes that the user wants, and apply them to the report.
 
-    If they need facts that nobody has found, tasks wait for research.
+    If they need facts that nobody has found, tasks wait for research. What a table is to have in
+    addition becomes a follow-up.
     """
     turn = await begin_turn(state, runtime)
     excluded = state.sources.keys() - turn.state.sources.keys()
@@ -122,6 +136,10 @@ async def edit_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         form = None
         if can_ask:
             form = await editor.ask()
+        if isinstance(form, EditTable) and form.adds_to_table and editor.may_research:
+            run = state.run.model_copy(update={"entry": "follow_up"})
+            turn.apply(run=run)
+            return {**turn.update(), "draft": None}
         if form and form.tasks and editor.may_research:
             return editor.waiting([(task, task) for task in form.tasks])
         changed = editor.draft
@@ -339,12 +357,13 @@ class _Editor:
         if not self._values:
             self._values = await self._prompt_values()
         values = {"part": None, "refused": "", **self._values, **asked}
+        form = EditReport
+        if self._state.run.strategy == "table" and self.draft.columns:
+            form = EditTable
         if asked:
-            return await turn.filler.ask_if_possible(
-                EditReport, "writer", "edit_report", (), **values
-            )
+            return await turn.filler.ask_if_possible(form, "writer", "edit_report", (), **values)
         try:
-            return await turn.filler.ask(EditReport, "writer", "edit_report", (), **values)
+            return await turn.filler.ask(form, "writer", "edit_report", (), **values)
         except ModelFailed as error:
             if EditReport.tool_name() not in turn.filler.unfilled:
                 raise

@@ -39,6 +39,10 @@ SKERRY_ROW = "| Skerry Light [1] | 38 metres [2] | 1844 [2] | Ada Moran [2] |"
 ANVIL_ROW = "| Anvil Light [1] | 21.5 metres [3] | 1861 [3] | – |"
 
 
+ADDS = calls(call("edit_report", edits=[], adds_to_table=True))
+"""An edit for which cells have to be found out."""
+
+
 def changed_design(**changes: Any) -> Any:
     """The design with which a follow-up changes the table of lighthouses."""
     [made] = design(**changes).tool_calls
@@ -47,7 +51,7 @@ def changed_design(**changes: Any) -> Any:
 
 async def asked_on(
     tmp_path: Path,
-    question: str,
+    question: Any,
     change: Mapping[str, Any],
     researcher: Mapping[str, Any],
     new: dict[str, str],
@@ -58,6 +62,7 @@ async def asked_on(
         tmp_path,
         clarifier=[CLEAR, CLEAR],
         planner={"design_table": design(), "change_table": changed_design(**change)},
+        writer={"edit_report": ADDS, "": SUMMARY},
     )
     run.folder = written(tmp_path / "lights", LIGHTS)
     await run.ask(QUESTION)
@@ -73,7 +78,10 @@ def table_of(state: ResearchState) -> list[str]:
     return state.report.text.splitlines()[-len(state.report.text.split("\n|")) + 1 :]
 
 
-async def test_a_new_column_is_filled_and_all_other_cells_stay(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_edit", [False, True])
+async def test_a_new_column_is_filled_and_all_other_cells_stay(
+    tmp_path: Path, is_edit: bool
+) -> None:
     painted = {
         "Row 1: Skerry Light": researching(
             "Skerry Light painted", cells(cell("Colour", "white", "painted white"))
@@ -83,7 +91,8 @@ async def test_a_new_column_is_filled_and_all_other_cells_stay(tmp_path: Path) -
         ),
     }
     change = {"keeps": "rows and cells", "ways": [], "columns": [*COLUMNS, COLOUR]}
-    run, state = await asked_on(tmp_path, "Add the colours.", change, painted, {"paint_md": PAINT})
+    question = {"messages": [("user", "Add the colours.")], "edit": is_edit}
+    run, state = await asked_on(tmp_path, question, change, painted, {"paint_md": PAINT})
     assert table_of(state) == [
         "| Light | Height (m) | Lit | Keeper | Colour |",
         "| --- | --- | --- | --- | --- |",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Literal, NamedTuple
 
 from ...records.research import Calculation, CalculationInput
@@ -16,7 +17,7 @@ from ..text.numbers import (
     numbers_stated,
     plain_figures,
 )
-from ..text.words import QUOTED, dates_in, stems, tokens
+from ..text.words import QUOTED, dates_in, may_be_year, stems, tokens
 from ._calculations import Calculated, Premise, premises_in, recalculated, results_as_premises
 from ._calendar import named_months, named_times
 from ._date_lines import known_dates, without_dates
@@ -400,7 +401,7 @@ def doubt_about(
     claim = without_dates(claim, results.dates)
     wide = f"{evidence} {around}" if around else evidence
     languages = {text.language for text in texts}.difference(_READ_BY_TABLES)
-    measures = _measures_given(unit, claim, (evidence, around), languages)
+    measures = partial(_measures_given, unit, claim, (evidence, around), languages)
     given = _Evidence(evidence, around, measures, texts)
     looked_up = _look_up(unit, claim, given, results, _values(supposed))
     if looked_up.missing:
@@ -412,7 +413,8 @@ def doubt_about(
     if looked_up.is_calculated or (_is_prose(unit) and not looked_up.has_quantity):
         # A calculation may change the unit of measure; "daily operation" states no quantity.
         return None
-    if measures_alone_in(claim) - measures or _has_other_rate(claim, wide):
+    alone = measures_alone_in(claim)
+    if (alone and alone - given.measures) or _has_other_rate(claim, wide):
         return Doubt("words", "its unit of measure is not in those words")
     return None
 
@@ -551,25 +553,42 @@ def _measures_given(
 
 
 class _Evidence:
-    """The numbers in quoted words, with what the text around them and whole sources add."""
+    """The numbers in quoted words, with what the text around them and whole sources add.
+
+    The text around them, which is long, is only read for a number that it may prove: cells of a
+    table mostly have none.
+    """
 
     def __init__(
-        self, words: str, around: str, measures: Collection[str], texts: Sequence[SourceText]
+        self,
+        words: str,
+        around: str,
+        measures: Callable[[], set[str]],
+        texts: Sequence[SourceText],
     ) -> None:
         # The 40 of "LX-40" is no amount.
         self.numbers = [number for number in numbers_stated(words) if not number.is_name]
         self.shares = fractions_in(words)
         self._words = words
-        self._years = {number.value for number in numbers_in(around) if number.is_year}
-        self._measures = measures
+        self._around = around
+        self._find_measures = measures
         self._texts = texts
+
+    @cached_property
+    def measures(self) -> set[str]:
+        """The units of measure that are given."""
+        return self._find_measures()
+
+    @cached_property
+    def _years(self) -> set[float]:
+        return {number.value for number in numbers_in(self._around) if number.is_year}
 
     def has(self, number: Number, own_context: str) -> bool:
         """Whether it has this number, or a name to which the number belongs.
 
         `own_context` is the text around the number.
         """
-        if number.value in self._years:
+        if may_be_year(number.value) and number.value in self._years:
             return True
         if number.measure == "%" and _is_about_any(number, self.shares):
             return True
@@ -588,7 +607,7 @@ class _Evidence:
         return stands_in(name, self._words)
 
     def _has_measure(self, measure: str) -> bool:
-        if measure in self._measures:
+        if measure in self.measures:
             return True
         return any(measure in text.measures for text in self._texts)
 
