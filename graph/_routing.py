@@ -230,13 +230,13 @@ async def route_after_edit_report(state: ResearchState) -> Literal["orchestrate"
     return "verify_report"
 
 
-def route_after_edit_table(
+async def route_after_edit_table(
     state: ResearchState,
 ) -> Literal["plan_table", "orchestrate", "verify_report"]:
     """Like `route_after_edit_report`; what a table is to have in addition is planned first."""
     if state.run.entry == "follow_up":
         return "plan_table"
-    return route_after_edit_report(state)
+    return await route_after_edit_report(state)
 
 
 def _has_tasks(state: ResearchState) -> bool:
