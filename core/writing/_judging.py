@@ -869,16 +869,16 @@ def proved(
 ) -> UnitJudgement:
     """Return the judgement on a unit with its proof.
 
-    `is_final`: the model was asked a second time, so on words it has the last word if its `grade`
-    is "reasoning", and on whether the report says what a calculation assumes; a figure needs a
-    proof even then.
+    A model whose `grade` is "reasoning" is believed that the report says, as a number or in words,
+    what a calculation assumes. `is_final`: it was asked a second time, so it has the last word on
+    words as well; a figure needs a proof even then.
     """
     grounds = judgement.grounds
     known = evidence.known(judgement.keys)
     cited = list[Calculation]()
     for calculation in evidence.cited_calculations(unit):
         behind = with_basis([calculation.number], evidence.calculations)
-        if (is_final and grade == "reasoning") or premises.names(assumed_in(behind)):
+        if grade == "reasoning" or premises.names(assumed_in(behind)):
             cited.append(calculation)
     proof = prove(unit, grounds, known, premises, cited)
     if proof.doubt and proof.doubt.kind == "figure":

@@ -844,8 +844,8 @@ class Examination:
         return all(known.texts for known in self._evidence.known(key[1]).values())
 
     def _doubtful(self, units: Sequence[ReportUnit]) -> dict[UnitKey, UnitJudgement]:
-        """Return the judgements that a second look may change: "not found" and "unproved" ones. On
-        an assumption, only a judge of reasoning has the last word.
+        """Return the judgements that a second look may change: "not found" and "unproved" ones,
+        except those that rest on an assumption.
 
         A second look shows the model more passages.
         """
@@ -854,8 +854,7 @@ class Examination:
             judgement = self._judged.get(key_of(unit))
             if judgement is None or judgement.verdict not in ("not_found", "unproved"):
                 continue
-            is_assumption = judgement.doubt is not None and judgement.doubt.kind == "assumption"
-            if is_assumption and self._grade != "reasoning":
+            if judgement.doubt and judgement.doubt.kind == "assumption":
                 continue
             if judgement.doubt or self._evidence.has_more(unit):
                 doubtful[key_of(unit)] = judgement

@@ -8,6 +8,7 @@ import pytest
 from deep_research.core.evidence.checking.proof import Grounds, Known, OtherPremises, Proof, prove
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import ReportUnit, report_units
+from deep_research.core.records.research import CalculationInput
 
 TEXT = """# Vans of Orrin
 
@@ -267,3 +268,10 @@ def test_a_model_is_told_which_line_it_calculated_wrongly() -> None:
     doubt = prove(unit, grounds, known).doubt
     assert doubt is not None
     assert "`104,195.85 / 1.16 = 89,823.97` gives 89824.00862" in doubt.for_model
+
+
+def test_a_report_names_an_assumption_by_its_number() -> None:
+    premises = OtherPremises(text="At an assumed 1.7 years this brings 3,641,400 pounds.")
+    years, share = (CalculationInput(value=value, origin="supposed") for value in (1.7, 0.35))
+    assert premises.names([years])
+    assert not premises.names([years, share])

@@ -48,7 +48,8 @@ VERDICTS: Mapping[str, dict[str, Any]] = {
     "assumed": {"verdict": "reasoning"},
     "6,741,400": {"verdict": "supported", "words": CLAIM},
     "9,999,999": {"verdict": "reasoning"},
-    "749,700": {"verdict": "reasoning"},
+    "749,700": {"verdict": "not_found"},
+    "about a third": {"verdict": "reasoning"},
 }
 
 
@@ -72,8 +73,6 @@ async def examined(
             for part, known in VERDICTS.items():
                 if part in unit["says"]:
                     verdict = known
-            if "assumed" in unit.get("not_proved", "") and "about a third" not in unit["says"]:
-                verdict = {"verdict": "not_found"}
             handed_in.append({"unit": unit["unit"], **verdict})
         return calls(call("judge_units", verdicts=handed_in))
 
@@ -150,6 +149,6 @@ async def test_what_follows_from_an_assumption_stands_if_the_report_names_it() -
     checked, asked = await examined(text, lines=lines)
     statements = [f"{words}." for words in (kept, both, wrong, cut, in_words)]
     # Whether words name an assumption is for the judge to say.
-    assert asked == [statements, [f"{wrong}.", f"{cut}.", f"{in_words}."]]
+    assert asked == [statements, [f"{wrong}."]]
     shown = [found.shown for found in checked.verdicts]
     assert shown == ["reasoning", "supported", "not_verified", "marked", "reasoning"]

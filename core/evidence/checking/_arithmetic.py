@@ -176,6 +176,7 @@ class Formula:
                 self._add(_Token(found["sign"]))
             elif found["other"]:
                 raise FormulaFault(f"{found['other']!r} is no number")
+        self._given_twice = self._counts_given_twice()
 
     @property
     def parts(self) -> list[Operand | int]:
@@ -269,6 +270,31 @@ class Formula:
                 quantity = _converted_by(quantity, unit, operand.number.value**exponent)
         return quantity
 
+    def _counts_given_twice(self) -> set[int]:
+        """Return the numbers, by index, that repeat the count of a unit in the same term of a sum:
+        the 100 of 165 km * 43 kWh/100 km / 100 - 63 kWh. For a single term, see `without_counts`.
+        """
+        twice = set[int]()
+        if all(token.kind not in "+-=" for token in self._tokens):
+            return twice
+        # Counts of the units of the term so far, each with the sign that as a number cancels it.
+        given = set[tuple[float, str]]()
+        sign = "*"
+        for token in self._tokens:
+            if token.kind in ("*", "/"):
+                sign = token.kind
+            elif token.kind == "number":
+                operand = self.operands[token.which]
+                if operand.is_plain and (operand.number.value, sign) in given:
+                    twice.add(token.which)
+                count = 1 / _share_of_count(operand.unit)
+                if count > 1:
+                    given.add((count, "/" if sign == "*" else "*"))
+            else:
+                given = set()
+                sign = "*"
+        return twice
+
     @property
     def has_unknown(self) -> bool:
         """Whether it is an equation in x."""
@@ -280,8 +306,9 @@ class Formula:
         `values` are those of its numbers; `calculated` are the results of calculations by number.
         """
         quantities = list[Quantity]()
-        for operand, value in zip(self.operands, values, strict=True):
-            quantities.append(operand.quantity(value))
+        for index, (operand, value) in enumerate(zip(self.operands, values, strict=True)):
+            is_given = index in self._given_twice
+            quantities.append(Quantity(1.0, {}) if is_given else operand.quantity(value))
         if not self.has_unknown:
             return _Evaluation(self._tokens, quantities, calculated).result()
         kinds = [token.kind for token in self._tokens]

@@ -75,7 +75,7 @@ class Doubt(NamedTuple):
     kind: Literal["figure", "quotation", "words", "assumption"]
     """What is not proved: a figure; words that are quoted, by the model or in the unit; other
     words, such as a month or a unit of measure, on which a model may be the better judge; or what a
-    calculation assumes from which the figures follow, which the report may name in words."""
+    calculation assumes from which the figures follow, so that asking again changes nothing."""
     message: str
     """The reason, in words for the reader."""
     request: str = ""
@@ -330,12 +330,7 @@ def doubt_about_assumption(
     words = ", ".join(assumptions_of(calculations))
     if not words:
         return None
-    message = f"it rests on an assumption that the report does not name: {words}"
-    request = (
-        f"{words}: this is assumed, and the report does not have the number. The unit stands if "
-        "the report says in words what is assumed; if it does not, it is `not_found`"
-    )
-    return Doubt("assumption", message, request)
+    return Doubt("assumption", f"it rests on an assumption that the report does not name: {words}")
 
 
 def assumptions_of(calculations: Iterable[Calculation]) -> list[str]:
