@@ -161,13 +161,14 @@ class ReportTrust(NamedTuple):
         """Return what is known of a report, which leaves these gaps."""
         trust = cls.of_audit(report.audit) if report.audit else cls(was_checked=False)
         numbers = {calculation.number for calculation in report.calculations}
-        verdicts = Counter(grade.verdict for grade in report.grades)
+        points = report.points
+        verdicts = Counter(grade.verdict for grade in points)
         return trust._replace(
             calculations=len(numbers.intersection(cited_calculations(report.text))),
             open=len(gaps),
             answered=verdicts["answered"],
             partly=verdicts["partly"],
-            points=len(report.grades),
+            points=len(points),
         )
 
     @property

@@ -45,7 +45,7 @@ def _lists(report: Report, stored: StoredRun) -> dict[str, list[dict[str, Any]]]
     marked = by_outcome["marked"]
     unproved = by_outcome["not_verified"]
     points = list[dict[str, Any]]()
-    for grade in report.grades:
+    for grade in report.points:
         points.append(
             {
                 "text": grade.requirement,

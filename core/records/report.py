@@ -62,6 +62,8 @@ class Grade(Record):
     is_found: bool = False
     """Whether the findings already answer what the draft leaves open, so that it needs no further
     research."""
+    is_unasked: bool = False
+    """Whether it is no item of the checklist, but a gap that the report before an edit leaves."""
 
     @property
     def is_open(self) -> bool:
@@ -392,8 +394,13 @@ class Report(CitingText):
             known.add(grade.missing or grade.requirement)
         for gap in self.audit.open_gaps if self.audit else ():
             if gap not in known:
-                grades.append(Grade(requirement=gap, verdict="not answered"))
+                grades.append(Grade(requirement=gap, verdict="not answered", is_unasked=True))
         return tuple(grades)
+
+    @property
+    def points(self) -> list[Grade]:
+        """Its grades for items of the checklist."""
+        return [grade for grade in self.grades if not grade.is_unasked]
 
     @property
     def checked_text(self) -> str:

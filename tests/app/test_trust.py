@@ -19,7 +19,7 @@ from kit.stored_runs import FOLLOW_UP, REPORTS, store_reports
 
 from deep_research.app.server._trust import statement_data
 from deep_research.app.words import ReportTrust
-from deep_research.core.records.report import UnitVerdict
+from deep_research.core.records.report import Grade, Report, UnitVerdict
 from deep_research.core.store.location import FILE_NAME, thread_id
 
 WAIT = 240_000
@@ -105,6 +105,14 @@ def test_points_that_are_answered_in_part_are_named() -> None:
     for (answered, partly, points), line in words.items():
         trust = ReportTrust(was_checked=True, answered=answered, partly=partly, points=points)
         assert trust.parts["points"] == line
+
+
+def test_what_a_changed_report_leaves_open_is_no_point_that_was_asked_for() -> None:
+    asked = Grade(requirement="The rent", verdict="answered")
+    gap = Grade(requirement="The cost of the lamp", verdict="not answered", is_unasked=True)
+    report = Report(text="It rose.", sources=(), numbers=(), grades=(asked, gap))
+    trust = ReportTrust.of(report, ["The cost of the lamp"])
+    assert (trust.answered, trust.points, trust.open) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -252,8 +252,9 @@ def test_what_a_report_leaves_open_stays_open_without_an_excluded_source() -> No
     report = report.model_copy(update={"grades": grades, "audit": audit})
     kept = FIRST.taken_out_of_state(ResearchState(sources=known(), report=report)).report
     assert kept and kept.audit is None
-    further = Grade(requirement="the cost of the lamp", verdict="not answered")
+    further = Grade(requirement="the cost of the lamp", verdict="not answered", is_unasked=True)
     assert kept.grades == kept.all_grades == (*grades, further)
+    assert kept.points == [*grades]
 
 
 def test_what_was_calculated_from_excluded_sources_is_lost_with_them() -> None:
