@@ -678,7 +678,21 @@ async def _line(book: RunBook, thread: str) -> dict[str, Any]:
             "question": safe_text(" ".join(str(error).split())),
         }
     data = run_data(stored)
+    data["doubts"] = data["doubts"] or await _doubts_of_report(book, stored)
     return {name: data[name] for name in _LINE}
+
+
+async def _doubts_of_report(book: RunBook, stored: StoredRun) -> str:
+    """Return what keeps the report of a thread from being plainly done after an answer about it;
+    empty if nothing does or there is no answer."""
+    latest = ThreadVersions(stored.state).latest
+    if not stored.state.report or latest is None or latest.question_id == stored.state.run.id:
+        return ""
+    try:
+        trust = (await book.with_version(stored, latest)).trust
+    except UnknownVersion:
+        return ""
+    return trust.doubts if trust else ""
 
 
 async def _run(request: Request) -> StoredRun:

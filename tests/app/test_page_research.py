@@ -15,7 +15,7 @@ from kit.models import QUESTIONS
 from kit.openai_server import Received, Reply, say, use
 from kit.page import FURTHER, HELD, Barriers, Reader, ask, barriers_at, choose_edit, reply, served
 from kit.server import Server
-from kit.wire import END, FACTS, hand_out, noted, task_of, written
+from kit.wire import END, FACTS, hand_out, noted, task_of, verified, written
 
 from deep_research.core.events.blocks import wordings_of
 
@@ -25,6 +25,7 @@ LONG = "What is on the coast, in long sections?"
 BROKEN = "Which researcher writes nothing?"
 BROKEN_TASK = "light, by a model that writes nothing"
 LIT = "It was in 1844, not before, that it was lit."
+WRONG = "The keeper's house is from 1777. [2]"
 LONG_REPORT = say(f"## Light\n\n{LIT} [1]\n\n{QUESTIONS}\n\n## Keeper\n\n{FACTS['keeper']} [2]")
 """A report whose first section is judged while the second one is written."""
 AGAIN = f"Research this task again, because its researcher failed: {BROKEN_TASK}"
@@ -61,7 +62,13 @@ def find(request: Received) -> Reply:
 def write(request: Received) -> Reply:
     if SECTIONED not in request.prompt or FURTHER in request.prompt:
         return LONG_REPORT if LONG in request.prompt else written(request)
-    return say(f"## Light\n\n{FACTS['light']} [1]\n\n## Keeper\n\n{FACTS['keeper']} [2]")
+    return say(f"## Light\n\n{FACTS['light']} [1]\n\n## Keeper\n\n{FACTS['keeper']} [2]\n\n{WRONG}")
+
+
+def verify(request: Received) -> Reply:
+    if "rewrite_sentences" in request.tools:
+        return use(("rewrite_sentences", {"sentences": []}))
+    return verified(request)
 
 
 def grade(request: Received) -> Reply:
@@ -85,6 +92,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
         "orchestrator": orchestrate,
         "finding": find,
         "writer": write,
+        "verifier": verify,
         "trial": grade,
     }
     with wire_desk(tmp_path_factory.mktemp("wire"), **script) as desk:
@@ -97,6 +105,14 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
 def reader(desk: WireDesk, chromium: Any) -> Iterator[Reader]:
     with served(desk, chromium) as reader:
         yield reader
+
+
+IS_WHOLE = """() => {
+  const doing = document.querySelector("#strip .doing");
+  doing.textContent = "Asking the model again in 12 s: no answer from the model's server";
+  return doing.scrollHeight <= doing.clientHeight && doing.scrollWidth <= doing.clientWidth;
+}"""
+"""Whether the line shows all of long words, beside the buttons."""
 
 
 def test_each_stage_is_named_with_the_time_that_it_has_taken(
@@ -122,6 +138,8 @@ def test_each_stage_is_named_with_the_time_that_it_has_taken(
             if words == "Researching":
                 line = page.locator(".task .now")
                 line.filter(has_text=re.compile(r"^Looking at what was found · \d+ s$")).wait_for()
+                page.get_by_role("button", name="Finish with what you have").wait_for()
+                assert page.evaluate(IS_WHOLE)
             desk.holds.release()
         doing.filter(has_text=re.compile(r"^Writing the report · \d+ s$")).wait_for()
         page.get_by_role("button", name="Stop").click()
@@ -312,6 +330,8 @@ def test_below_a_short_answer_the_page_says_which_report_a_change_concerns(
         reply(page, FURTHER, "Ask")
         page.locator(".report article", has_text=FACTS["harbour"]).wait_for()
         choose_edit(page)
+        # What has been said of the report still holds after an answer about it.
+        page.locator(".runs [aria-current]", has_text="Done, 1 not verified").wait_for()
         effect = f"Makes version 2 of {SECTIONED}, not of the answer above;"
         assert words.inner_text().startswith(effect)
         assert page.locator(".version-line").all_inner_texts() == ["", ""]
