@@ -241,15 +241,12 @@ class UnitVerdict(Record):
     """If it was corrected: its text afterwards; empty if it was taken out."""
     reason: str = ""
     """If it was corrected, is marked or not verified: why, for the reader; may be empty."""
+    is_contradicted: bool = False
+    """Whether it is marked because the sources say something else."""
     decided_by: DecidedBy = ""
     """What the verdict rests on; empty if nothing was decided."""
     calculations: tuple[Calculation, ...] = ()
     """The calculations from which its figures follow."""
-
-    @property
-    def is_contradicted(self) -> bool:
-        """Whether it is marked because the sources say something else."""
-        return self.shown == "marked" and self.words != ""
 
 
 class Audit(Record):

@@ -967,6 +967,7 @@ class Examination:
             words=judgement.words,
             source=source,
             reason=reason,
+            is_contradicted=shown == "marked" and judgement.verdict == "contradicted",
             decided_by=judgement.decided_by,
             calculations=judgement.calculations,
         )

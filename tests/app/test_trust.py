@@ -118,7 +118,8 @@ def test_what_a_changed_report_leaves_open_is_no_point_that_was_asked_for() -> N
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
-        (UnitVerdict(text="", shown="marked", words="It is 38 m tall."), "contradicted"),
+        (UnitVerdict(text="", shown="marked", is_contradicted=True), "contradicted"),
+        (UnitVerdict(text="", shown="marked", words="It is 38 m tall."), "not in the source"),
         (UnitVerdict(text="", shown="marked"), "not in the source"),
         (UnitVerdict(text="", shown="marked", reason="another source says so"), "not verified"),
         (UnitVerdict(text="", shown="not_verified", words="38"), "not verified"),
