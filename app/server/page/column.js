@@ -4,7 +4,6 @@ import { connected, isLost } from "./connection.js";
 import { byId, h, outcomeOf, pause, say, show } from "./dom.js";
 import { restoreDraft } from "./drafts.js";
 import { drawFiles } from "./files.js";
-import { giveBack } from "./focus.js";
 import { askingAgain, lineOf, noSigns, notice, workedNow, workedSince } from "./living.js";
 import { Writing } from "./markdown.js";
 import { mayOffer, notify } from "./notify.js";
@@ -61,10 +60,6 @@ export function draw() {
     drawFiles();
     drawStrip();
   });
-  if (page.thread.isTyping && byId("words").checkVisibility()) {
-    giveBack(byId("words"));
-    page.thread.isTyping = false;
-  }
   write();
   for (const each of exchanges) drawRows(each).catch(on.fail);
   for (const each of exchanges) mountReport(each).catch(on.fail);
@@ -251,7 +246,7 @@ export function scrolled() {
 // Shows a thread and follows its run, from the moment in which its question is sent; `on` holds the callbacks.
 export async function follow(id, on) {
   const asked = page.asked?.thread === id ? page.asked : null;
-  const mine = { id, on, signal: page.stop.signal, exchanges: [exchangeOf(0, { thread: id, question: asked?.question ?? "" })], heard: "", isTyping: asked?.isTyping };
+  const mine = { id, on, signal: page.stop.signal, exchanges: [exchangeOf(0, { thread: id, question: asked?.question ?? "" })], heard: "" };
   page.thread = mine;
   Object.assign(view, { isFollowing: true, stage: "" });
   draw();
