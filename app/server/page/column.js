@@ -105,7 +105,6 @@ async function drawRows(exchange) {
 export function drawStrip() {
   // Until the report has taken the place of its draft, the page stays as high as it was.
   byId("strip").hidden = !isAtWork() && !(isFinished(latest().run) && byId("draft"));
-  byId("strip").classList.toggle("over", !isAtWork());
   byId("offer").hidden = !isAtWork() || !mayOffer(workedNow(latest()));
   // Nobody knows what a run does whose server does not answer.
   if (!isAtWork() || isLost()) return;
