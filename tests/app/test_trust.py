@@ -212,7 +212,7 @@ def test_each_part_of_the_line_opens_its_list(
     unproved.get_by_role("button", name="1875").click()
     assert page.evaluate(focused) == "It was painted in 1875."
     whys = unproved.locator(".why").all_inner_texts()
-    assert set(whys) == {"Not verified: the source says something else"}
+    assert set(whys) == {"Contradicted: the source says something else"}
     disputes = listed("disputed", "contradictions").inner_text()
     assert "first time in 1844" in disputes and "in 1846" in disputes
     calculations = listed("calculated", "calculations").inner_text()
