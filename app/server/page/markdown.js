@@ -69,9 +69,15 @@ export class Writing {
     for (let found = BREAK.exec(text); found; found = BREAK.exec(text)) {
       this.replaceLast(text.slice(this.start, found.index));
       Object.assign(this, { start: BREAK.lastIndex, part: "", last: [] });
-      if (this.chunk.childElementCount >= CHUNK) this.chunk = chunkIn(this.element);
+      if (this.chunk.childElementCount >= CHUNK) this.beginChunk();
     }
     this.replaceLast(text.slice(this.start));
+  }
+
+  // From now on, the chunk before is laid out only where it is in view, but it stays as high as it was.
+  beginChunk() {
+    this.chunk.style.containIntrinsicBlockSize = `auto ${this.chunk.getBoundingClientRect().height}px`;
+    this.chunk = chunkIn(this.element);
   }
 
   // Shows another text; the blocks that it shares with the one before stay.
