@@ -69,11 +69,25 @@ class DoubtedConclusion(Form):
     """What in the findings speaks against it, in a phrase; empty if nothing does."""
 
 
+class Unknown(Form):
+    """Something that is not known, and what the draft does not say of it.
+
+    Nothing reads it, like `DoubtedConclusion`.
+    """
+
+    says: str
+    """What is not known, in a few words."""
+    lacks: str = ""
+    """What the reader is not told of it: how far it moves the answer, who can say it, and when; empty if nothing."""  # noqa: E501
+
+
 class GradeReport(Form):
     """Hand in the edits of the draft, and the grades that it has with them."""
 
     conclusions: list[DoubtedConclusion] = Field(default_factory=list)
     """Each conclusion, recommendation and request of the draft as it is, in order, with what speaks against it."""  # noqa: E501
+    unknowns: list[Unknown] = Field(default_factory=list)
+    """What the draft calls unknown, and what it does not name of the gaps and of the open points of an analysis."""  # noqa: E501
     most_words: int = 0
     """The most words that the request allows, or about how many it wants; 0 if it names no length."""  # noqa: E501
     fewest_words: int = 0
@@ -87,11 +101,11 @@ class GradeReport(Form):
     title: str = ""
     """The new title, only if it changes."""
     answered_gaps: list[int] = Field(default_factory=list)
-    """Numbers of the `gaps` that the draft answers, that the request does not ask for, or that a grade names as missing."""  # noqa: E501
+    """Numbers of the `gaps` that the draft answers, that move nothing, or that a grade names as missing."""  # noqa: E501
     named_gaps: list[int] = Field(default_factory=list)
     """Numbers of the other `gaps` of which the draft itself says that they are unknown, every part of them, in whichever words."""  # noqa: E501
     named_disputes: list[int] = Field(default_factory=list)
-    """Numbers of the `disputes` of which the draft gives both sides, in whichever words, or that do not bear on the request; where the request asks for a length, also of those that are resolved and on whose right side the draft stands."""  # noqa: E501
+    """Numbers of the `disputes` of which the draft gives both sides, in whichever words, or on things of which neither the request nor the draft speaks; where the request asks for a length, also of those that are resolved and on whose right side the draft stands."""  # noqa: E501
 
     @field_validator("edits", mode="before")
     @classmethod

@@ -88,7 +88,8 @@ def _windows(
     """Return the windows of sources by key.
 
     A sentence of several documents is left to the first of them with a learning that rests on it.
-    Where there is none, it stays in each, unless it is boilerplate.
+    Where there is none, it stays in each; boilerplate stays in the first, since it may limit what
+    the others say ("not audited").
     """
     sentences = dict[str, list[_Sentence]]()
     counts = Counter[str]()
@@ -114,8 +115,9 @@ def _windows(
         left_out = list[_Sentence]()
         for sentence in sentences[key]:
             words = sentence.words
-            is_boilerplate = counts[words] >= _BOILERPLATE and words not in owners
-            if words and (is_boilerplate or owners.get(words, key) != key):
+            if words and counts[words] >= _BOILERPLATE:
+                owners.setdefault(words, key)
+            if words and owners.get(words, key) != key:
                 left_out.append(sentence)
         windows[key] = windows_of(_without(left_out, texts[key][0].text))
     return windows

@@ -60,8 +60,8 @@ class Analysis(CalculatingForm):
     """The conclusions, one sentence each; no new facts."""
     turning_point: str = ""
     """If the request decides or compares: the quantity on which the answer turns, its range in the findings, and the value at which the answer flips, in one sentence."""  # noqa: E501
-    from_reader: str = ""
-    """Which figures of the reader's own would sharpen the answer, in one sentence; empty if none would."""  # noqa: E501
+    open_points: list[str] = Field(default_factory=list)
+    """What is not known, or only the reader can say, and moves the answer: what is open, how far it moves which figure and which way, who can say it, and when; a sentence each."""  # noqa: E501
     missing: list[str] = Field(default_factory=list)
     """What is not known of the number that decides and can be found out, each in a sentence that is understood alone."""  # noqa: E501
 
@@ -73,9 +73,11 @@ class Analysis(CalculatingForm):
 
     @property
     def conclusions(self) -> list[str]:
-        """The conclusions, a line each: its statements, then what the answer turns on."""
+        """The conclusions, a line each: statements, what the answer turns on, and what is open."""
+        sentences = [*self.statements, self.turning_point]
+        sentences += [f"Open: {point}" for point in self.open_points if point.strip()]
         conclusions = list[str]()
-        for sentence in (*self.statements, self.turning_point, self.from_reader):
+        for sentence in sentences:
             words = " ".join(sentence.split())
             if words:
                 conclusions.append(words)

@@ -424,19 +424,19 @@ async def test_an_analysis_names_the_number_that_decides_and_what_is_missing_to_
     tmp_path: Path,
 ) -> None:
     turning = "The answer turns on the fuel saved: 4 to 9% [1], and it flips at 6%."
-    own, missing = "Your own fuel bill would sharpen it.", "Find the fuel bill of 1844."
+    own, missing = "Your own fuel bill moves it by up to 2%.", "Find the fuel bill of 1844."
     answer = call(
         "record_analysis",
         statements=[CONCLUSION],
         turning_point=turning,
-        from_reader=own,
+        open_points=[own, ""],
         missing=[missing, " "],
     )
     run = analyzing(tmp_path, [ANALYZE, REPORT], [calls(answer)])
     state = await run.ask()
     analysis = next(finding for finding in state.findings.values() if finding.is_analysis)
     _, _, lines = analysis.text.partition("\n")
-    shown = [f"- {line}" for line in (CONCLUSION, turning, own)]
+    shown = [f"- {line}" for line in (CONCLUSION, turning, f"Open: {own}")]
     assert lines == "\n".join([*shown, "Not known yet, and worth a task:", f"- {missing}"])
     decision = [asked for asked in run.calls("orchestrator") if "research_agent" in asked.tools][-1]
     assert missing in decision.text
