@@ -25,7 +25,7 @@ from ...core.writing.language import Language
 from ...prompts import fenced_knowledge
 
 _CHARACTERS = 4_500
-"""Maximum length of what the model is shown of the documents."""
+"""Most characters of the documents that the model is shown."""
 _HEADINGS = 6
 """Maximum number of headings shown of a document."""
 _QUESTIONS = 3
