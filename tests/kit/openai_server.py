@@ -17,6 +17,8 @@ from typing import Any, Literal, TypeAlias
 
 PIECE = 8
 """Characters of one streamed piece."""
+LONG_PIECE = 60
+"""The same for whole runs: reading many small pieces would take longer than all else in them."""
 _COMPLETION = {"id": "chatcmpl-1", "created": 1, "model": "fake-1"}
 KEEP: dict[str, Any] = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 
@@ -57,6 +59,8 @@ class Reply:
     """Whether pieces of calls carry the index that tells them apart."""
     streams: bool = True
     """Whether a request to stream is granted."""
+    piece: int = PIECE
+    """Characters of one streamed piece."""
 
 
 def say(text: str, **rest: Any) -> Reply:
@@ -109,9 +113,9 @@ def whole(reply: Reply) -> dict[str, Any]:
 def pieces(reply: Reply, *, with_usage: bool) -> Iterator[dict[str, Any]]:
     """The answer of `/chat/completions` as a stream of objects, without the final `[DONE]`."""
     yield _chunk({"role": "assistant", "content": ""})
-    yield from (_chunk({reply.reasoning_field: part}) for part in cut(reply.reasoning))
-    yield from (_chunk({"refusal": part}) for part in cut(reply.refusal))
-    yield from (_chunk({"content": part}) for part in cut(reply.text))
+    yield from (_chunk({reply.reasoning_field: part}) for part in cut(reply.reasoning, reply.piece))
+    yield from (_chunk({"refusal": part}) for part in cut(reply.refusal, reply.piece))
+    yield from (_chunk({"content": part}) for part in cut(reply.text, reply.piece))
     for number in range(len(reply.calls)):
         call = _call(reply, number)
         index = {"index": number} if reply.indexes else {}
@@ -119,7 +123,7 @@ def pieces(reply: Reply, *, with_usage: bool) -> Iterator[dict[str, Any]]:
         yield _chunk(
             {"tool_calls": [{**call, **index, "function": {**call["function"], "arguments": ""}}]}
         )
-        for part in cut(arguments):
+        for part in cut(arguments, reply.piece):
             yield _chunk({"tool_calls": [{**index, "function": {"arguments": part}}]})
     yield _chunk({}, _finish(reply))
     if with_usage and reply.usage is not None:
@@ -140,7 +144,10 @@ def events(reply: Reply) -> Iterator[dict[str, Any]]:
         yield {"type": "response.output_item.done", **position, "item": output[-1]}
 
     def deltas(kind: str, text: str, **index: int) -> list[dict[str, Any]]:
-        return [{"type": f"response.{kind}.delta", **index, "delta": part} for part in cut(text)]
+        return [
+            {"type": f"response.{kind}.delta", **index, "delta": part}
+            for part in cut(text, reply.piece)
+        ]
 
     yield {"type": "response.created", "response": _response(reply, output, "in_progress")}
     if reply.reasoning:
@@ -181,9 +188,9 @@ def events(reply: Reply) -> Iterator[dict[str, Any]]:
     yield {"type": f"response.{status}", "response": _response(reply, output, status)}
 
 
-def cut(text: str) -> Iterator[str]:
+def cut(text: str, size: int) -> Iterator[str]:
     """The text in pieces."""
-    return (text[start : start + PIECE] for start in range(0, len(text), PIECE))
+    return (text[start : start + size] for start in range(0, len(text), size))
 
 
 def _call(reply: Reply, number: int) -> dict[str, Any]:
@@ -302,6 +309,8 @@ class OpenAIServer:
         named are refused."""
         self.asked: list[str] = []
         """Such paths that were asked for."""
+        self.piece = PIECE
+        """Characters of one streamed piece of an answer that is sent to its end."""
         self.url = ""
         """The base URL, with `/v1`."""
         self.closing = threading.Event()
@@ -434,6 +443,8 @@ class _Handler(BaseHTTPRequestHandler):
             reply = replace(
                 reply, usage={**KEEP, "prompt_tokens": max(read, KEEP["prompt_tokens"])}
             )
+        if reply.ending == "whole":
+            reply = replace(reply, piece=self.fake.piece)
         self.fake.closing.wait(reply.wait)
         if reply.until:
             self.fake.kept_back.append(reply.until)

@@ -25,7 +25,7 @@ from deep_research.nodes.turn import OPENING
 from deep_research.state import ResearchState
 from kit.engines import Answer, SearchApi, found, search_api
 from kit.models import by_figures, units_shown
-from kit.openai_server import OpenAIServer, Received, Reply, openai_server, say, use
+from kit.openai_server import LONG_PIECE, OpenAIServer, Received, Reply, openai_server, say, use
 from kit.packets import Books, faults
 from kit.planned import RULES, Asked, Rule, form_of, handed_in, is_last, parts_of
 from kit.runs import FORMS, Thread
@@ -288,6 +288,7 @@ def wire_lab(
     with ExitStack() as servers:
         models = servers.enter_context(openai_server(answering(replies, habit)))
         models.forms = FORMS
+        models.piece = LONG_PIECE
         engine = servers.enter_context(search_api())
         web = servers.enter_context(hostile_web())
         for name, fact in FACTS.items():
