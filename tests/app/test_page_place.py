@@ -23,8 +23,8 @@ LONG = "\n\n".join(
 )
 LONG += f"\n\n{LAST}"
 """A report of 1,700 words, which is longer than any window; the check marks all depths."""
-SENT = (LONG.index("is 3 fathoms") // PIECE + 1) * PIECE
-"""How many characters a writer sends that falls silent, of whole pieces."""
+SENT = LONG.index("In inlet 3") // PIECE + 3
+"""How many pieces a writer sends that falls silent in a paragraph."""
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 CHECKED = threading.Event()
 """Set when the model may judge a report."""
@@ -163,12 +163,12 @@ def test_a_growing_draft_is_followed_only_by_a_reader_at_its_end(
     CHECKED.set()
     desk.holds.points.add(Point("writer", results=4))
     # The first piece has no text.
-    desk.holds.pieces = 1 + SENT // PIECE
+    desk.holds.pieces = 1 + SENT
     with reader.page(height=850) as page:
         ask(page)
         desk.holds.wait_for(1)
         # From here on nothing is added but by `GROW`.
-        page.locator("#draft", has_text=LONG[:SENT].rpartition("- ")[2]).wait_for()
+        page.locator("#draft", has_text=LONG[: SENT * PIECE].splitlines()[-1]).wait_for()
         page.mouse.move(700, 400)
         # The first words stay in view: people begin to read there.
         scrolled, moved = page.evaluate(GROW)
