@@ -105,7 +105,7 @@ class GradeReport(Form):
     named_gaps: list[int] = Field(default_factory=list)
     """Numbers of the other `gaps` of which the draft itself says that they are unknown, every part of them, in whichever words."""  # noqa: E501
     named_disputes: list[int] = Field(default_factory=list)
-    """Numbers of the `disputes` of which the draft gives both sides, in whichever words, or on things of which neither the request nor the draft speaks; where the request asks for a length, also of those that are resolved and on whose right side the draft stands."""  # noqa: E501
+    """Numbers of the `disputes` of which the draft gives both sides, in whichever words; where the request asks for a length, also of those that are resolved and on whose right side the draft stands."""  # noqa: E501
 
     @field_validator("edits", mode="before")
     @classmethod
