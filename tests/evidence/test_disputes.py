@@ -62,6 +62,7 @@ ADVICE = Dispute.between(
     PAIR,
     "advice",
 )
+BACKLOG = Dispute.between(("A backlog of £10.9 million.", "A backlog of £11.7 million."), PAIR)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +74,8 @@ ADVICE = Dispute.between(
         (OPEN, "It was lit in 1844 [1, 3].", False),
         (OPEN, "It was lit in 1844 [1]. Others say 1846.", False),
         (OPEN, "It was lit in 1844 [1].\n\nIt is tall.\n\nThe guide has 1846 [3].", False),
+        (BACKLOG, "The backlog was £10.9 million [1], or 11.7 million [3].", True),
+        (BACKLOG, "In 10 years, 9 ships and 7 boats came [1], 11 of them new [3].", False),
         (ADVICE, "The trust would keep the lamp [3]; the council would rather sell it [1].", True),
         (ADVICE, "The lamp is old [1], and the tower is tall [3].", False),
     ],

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from ...records.sources import Dispute
 from ..citations.citing import cited_numbers
+from ..citations.markers import without_markers
+from ..text.numbers import plain_figures
 from ..text.similarity import normalised
 
 _BLANK_LINES = re.compile(r"\n\s*\n")
@@ -23,28 +25,24 @@ def names_dispute(text: str, keys: Mapping[int, str], dispute: Dispute) -> bool:
     """
     if not set(keys.values()).issuperset(dispute.sources):
         return False
-    claim, other_claim = dispute.claims
-    words = set(normalised(claim).split())
-    other_words = set(normalised(other_claim).split())
+    claim, other = dispute.claims
     blocks = _BLANK_LINES.split(text)
     for block, following in zip(blocks, [*blocks[1:], ""], strict=True):
         both = f"{block}\n\n{following}"
         cited = set(map(keys.get, cited_numbers(both, keys)))
+        stated = without_markers(both)
         if not cited.issuperset(dispute.sources):
             continue
-        stated = set(normalised(both).split())
-        if _states(stated, words - other_words) and _states(stated, other_words - words):
+        if _states(stated, claim, other) and _states(stated, other, claim):
             return True
     return False
 
 
-def _states(stated: set[str], differing: set[str]) -> bool:
-    """Whether a text with the words `stated` has enough of those in which a claim differs."""
-    figures = set(filter(_has_digit, differing))
+def _states(text: str, claim: str, other: str) -> bool:
+    """Whether a text has all figures in which a claim differs from the other; if it differs in
+    none, enough of the words."""
+    figures = plain_figures(claim) - plain_figures(other)
     if figures:
-        return not figures.isdisjoint(stated)
-    return len(differing & stated) >= _SHARED * len(differing)
-
-
-def _has_digit(word: str) -> bool:
-    return any(map(str.isdigit, word))
+        return figures <= plain_figures(text)
+    words = set(normalised(claim).split()) - set(normalised(other).split())
+    return len(words.intersection(normalised(text).split())) >= _SHARED * len(words)
