@@ -894,7 +894,8 @@ def proved(
         behind = with_basis(unit.calculations, evidence.calculations)
         doubt = doubt_about_assumption(doubt, unit, behind) or doubt
     is_reasoning = judgement.stated in ("reasoning", "advice")
-    needs_words = unit.is_cited and unit.has_number
+    # The figures of a heading or table head may stand in the title of its source.
+    needs_words = unit.is_cited and unit.has_number and unit.kind not in TITLE_KINDS
     if doubt and is_reasoning and doubt.kind == "quotation" and not needs_words:
         doubt = None
     open_doubt = doubt

@@ -466,6 +466,27 @@ async def test_only_a_judge_that_reasons_has_the_last_word_on_words_and_none_has
         assert verdict.decided_by == "judge"
 
 
+@pytest.mark.parametrize(("year", "looks"), [(2024, 1), (2023, 2)])
+async def test_a_table_head_needs_no_words_if_the_titles_of_its_sources_have_its_years(
+    year: int, looks: int
+) -> None:
+    sources = {
+        1: SourceDocument("Customers 2024", "Hearthline pays 31 % of the revenue."),
+        2: SourceDocument("Customers 2026", "Hearthline pays 19 % of the revenue."),
+    }
+    text = f"| Customer | {year}, % [1] | 2026, % [2] |\n|---|---|---|\n| Hearthline | 31 [1] | 19 [2] |"
+    verdicts = {
+        "Customer |": said("reasoning"),
+        ": 31": supported("Hearthline pays 31 % of the revenue."),
+        ": 19": supported("Hearthline pays 19 % of the revenue."),
+    }
+    judged = await checked(text, verdicts, sources=sources)
+    asked = [
+        call for call in judged.verifier.calls if f"Customer | {year}" in call.messages[-1].text
+    ]
+    assert len(asked) == looks
+
+
 @pytest.mark.parametrize("first", [supported(CONTENT), said("reasoning", CONTENT)])
 async def test_a_clause_that_the_judge_supported_at_first_is_never_taken_out(first: Said) -> None:
     text = "Mr Orr led it in March 2024 [2], and 85 % were content [2]."
