@@ -343,6 +343,25 @@ def test_digits_alone_are_no_other_unit(digits: int, stated: str, wanted: str, p
         assert is_found == (is_converted or power == 0) or found.inputs[0].origin == "constant"
 
 
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        ("4500 € [calc 1] / 450 €/year [1] = years", "[calc 1] / 450 €/year = 10 years"),
+        ("(4,500 [calc 1] + 12000 € [1]) * 2", "([calc 1] + 12000 €) * 2 = 33000 €"),
+        ("2 * 10.0 years [calc 2]", "2 * [calc 2] = 20 years"),
+        ("4600 € [calc 1] * 2 = €", "4600 € [calc 1] * 2 = 9200 €; 4600 € (assumed"),
+        ("12000 € [1] + 500 € [calc 3]", "12000 € + 500 € [calc 3] = 12500 €; 500 € (assumed"),
+    ],
+)
+def test_a_number_beside_the_calculation_that_it_comes_from_is_its_result(
+    line: str, result: str
+) -> None:
+    used = calculator()
+    used.calculate([NET, PAYBACK, "Loss: 7500 € [2] - 8000 € = €"])
+    [answer] = used.calculate([f"Asked: {line}"])
+    assert result in answer.replace("\u202f", "")
+
+
 def test_the_same_line_is_calculated_once() -> None:
     used = calculator()
     first, again = used.calculate([NET, "The net price again: 12000 € [1] - 7500 € [2]"])

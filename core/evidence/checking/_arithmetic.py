@@ -58,6 +58,12 @@ _SIGN_BEHIND_MARKER = re.compile(
     rf"(?P<marker>\s*[\ue000-\ue7ff])\s*(?P<sign>[%€$£¥](?:\s*(?:/|\bper\b)\s*{_COUNTED})?)"
 )
 """A unit that is read only beside its number: 80 [1] %."""
+RESTATED = re.compile(
+    r"(?<![\w.,'])\d[\d.,']*(?: \d{3})*"
+    rf"(?:\s*(?:[%€$£¥]|{_WORD}))*(?:\s*(?:/\s*|per\s+){_COUNTED})?"
+    r"\s*(?P<marker>\[calc (?P<calculation>\d{1,4})\])"
+)
+"""A number beside the calculation from which it comes: 1.44 €/l [calc 2]."""
 _TOKEN = re.compile(
     rf"(?P<number>[\ue800-\uf8ff])(?P<before>\s*[\ue000-\ue7ff])?"
     rf"(?P<words>(?:\s*{_WORD})*)(?:\s*(?:/\s*|per\s+)(?P<per>{_COUNTED}(?:\s*/\s*{_WORD})?))?(?P<source>\s*[\ue000-\ue7ff])?"

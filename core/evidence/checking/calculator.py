@@ -20,6 +20,7 @@ from ..citations.markers import scan, with_calculations
 from ..text.numbers import Number, numbers_in, numbers_stated
 from ..text.sentences import LINE_MARK
 from ._arithmetic import (
+    RESTATED,
     Formula,
     FormulaFault,
     Operand,
@@ -182,7 +183,7 @@ class Calculator:
         if before:
             line = _BEGINS_WITH.sub("", line, count=1)
         wanted = _Wanted.read(line)
-        formula = Formula(wanted.formula)
+        formula = Formula(RESTATED.sub(self._without_number, wanted.formula))
         if not formula.parts:
             raise FormulaFault("it has no numbers")
         name = wanted.name
@@ -224,6 +225,16 @@ class Calculator:
             answers += self._again(before.number)
             answers += self._twins_follow(before, new)
         return answers
+
+    def _without_number(self, restated: re.Match[str]) -> str:
+        """Return what stands for a number beside its calculation in a formula: the calculation,
+        which has more decimals and may change, if that is its result."""
+        known = self._known.get(int(restated["calculation"]))
+        numbers = numbers_in(restated[0].removesuffix(restated["marker"]))
+        # The sign of a negative result may stand before the number, or not.
+        if known and known.value > 0 and numbers and follows(numbers[0], [known.value]):
+            return restated["marker"]
+        return restated[0]
 
     def _keep(self, calculation: Calculation) -> None:
         self._outdated.pop(calculation.key, None)
