@@ -676,7 +676,9 @@ def test_the_list_below_a_report_leads_from_each_citation_and_is_no_part_of_its_
 
 def test_a_result_in_the_scale_of_its_unit_stays_in_it_in_later_lines() -> None:
     lines = ["3.1 * 25 % = £ million", "[calc 1] * 2 = £ million", "[calc 2] / 31 = %"]
+    # The unit may stand only in the name.
+    lines += ["Sales, £ million: 31 * 3.1", "[calc 4] * 25 / 100 = £ million"]
     calculator = Calculator({}, "3.1, 25 % and 31")
     calculator.calculate(lines)
     results = [found.result for found in calculator.changed.values()]
-    assert results == ["0.775 £ million", "1.55 £ million", "5 %"]
+    assert results == ["0.775 £ million", "1.55 £ million", "5 %", "96.1", "24.02 £ million"]

@@ -823,8 +823,10 @@ def _are_in_scale(
     """
     limit = scale_of(unit) / _SMALLEST_SHARE_OF_SCALE
     for calculation in used:
-        has_same_scale = scale_of(calculation.unit) == scale_of(unit)
-        if not has_same_scale or abs(calculation.value) >= limit:
+        has_unit = bool(calculation.unit) and not is_percent(calculation.unit)
+        if has_unit and scale_of(calculation.unit) != scale_of(unit):
+            return False
+        if abs(calculation.value) >= limit:
             return False
     for operand in formula.operands:
         has_unit = bool(operand.unit) and not is_percent(operand.unit)
