@@ -23,6 +23,8 @@ from ..records.sources import Source
 
 _LEARNINGS_PER_SOURCE = (100, 12, 6, 3, 1)
 """Numbers of learnings per source to show passages for, tried in order until all passages fit."""
+_WINDOWS_PER_LEARNING = 4
+"""Maximum number of windows shown for a learning."""
 _WHOLE_WINDOWS = 2
 """Number of windows up to which a source is shown whole, since any of its clauses may decide."""
 _BOILERPLATE = 4
@@ -49,11 +51,13 @@ def fitting_passages(
     keys = list(filter(texts.get, learnings))
     keys.sort(key=lambda key: sources[key].number)
     windows = _windows(keys, sources, learnings, texts)
-    # The best window for each learning.
+    # The windows for each learning, of which one that sums up a list has several.
     nearest = dict[str, list[list[int]]]()
     for key in keys:
         of_source = learnings[key][: max(_LEARNINGS_PER_SOURCE)]
-        nearest[key] = [windows[key].best(learning.text, 1) for learning in of_source]
+        nearest[key] = [
+            windows[key].covering(learning.text, _WINDOWS_PER_LEARNING) for learning in of_source
+        ]
     for most in _LEARNINGS_PER_SOURCE:
         shown = list[dict[str, Any]]()
         for key in keys:

@@ -20,10 +20,21 @@ CLAUSES = (
     "§ 9 Each party may end the lease with nine months' notice to the end of a calendar year, in writing.",
     "§ 12 Whoever is in arrears with a payment owes the other party 15 percent of the amount in addition.",
 )
+FILLER = "The keepers thank all who came in winter, by boat or over the sands. " * 6
+RESULTS = (
+    FILLER,
+    "Revenue: 27.9 thousand euros.",
+    FILLER.replace("winter", "spring"),
+    "Margin: 41 percent of it.",
+    FILLER.replace("winter", "autumn"),
+    "Surplus: 0.4 thousand euros.",
+    FILLER.replace("winter", "summer"),
+)
 FILES = {
     "a_md": f"# Skerry Light\n\nIt was lit in 1844. {TIDES} {OPEN_DAY} {SHARED}",
     "b_md": f"# Moor Light\n\n{OPEN_DAY} {TIDES} {SHARED} It was lit in 1850.",
     "c_md": "\n\n".join(["# Lease", TIDES, *CLAUSES, OPEN_DAY]),
+    "e_md": "\n\n".join(["# Accounts", *RESULTS]),
     "d_md": f"# House rules\n\nDogs stay outside. {TIDES} {OPEN_DAY}",
 }
 PLAN = "1. Both lights"
@@ -77,6 +88,15 @@ async def test_boilerplate_that_a_finding_rests_on_is_shown_once(tmp_path: Path)
     finding = "It was lit in 1850 [2]. The wharf is closed at spring tides [2, 3]."
     moor, lease = passages_in((await shown_to_the_writer(tmp_path, finding)).text).values()
     assert TIDES in moor and TIDES not in lease
+
+
+async def test_a_finding_that_sums_up_a_list_is_shown_with_all_its_figures(tmp_path: Path) -> None:
+    finding = (
+        "Revenue was 27.9 thousand euros, the margin 41 percent, the surplus 0.4 thousand [5]."
+    )
+    [accounts] = passages_in((await shown_to_the_writer(tmp_path, finding)).text).values()
+    assert all(line in accounts for line in RESULTS[1::2])
+    assert FILLER.replace("winter", "summer").strip() not in accounts
 
 
 @pytest.mark.parametrize("planned", [PLAN, CHECKLIST])

@@ -116,6 +116,20 @@ class Windows:
         best = sorted(scores, key=scores.__getitem__, reverse=True)[:most]
         return [number for number in best if scores[number] >= least * scores[best[0]]]
 
+    def covering(self, claim: str, most: int) -> list[int]:
+        """Return the indexes of the window that is most similar to a claim, and of the next ones
+        that have figures of it which those before lack; at most `most`."""
+        missing = plain_figures(claim) & self._places.keys()
+        chosen = list[int]()
+        for number in self.best(claim, len(self.windows)):
+            stated = {figure for figure in missing if number in self._places[figure]}
+            if stated or not chosen:
+                chosen.append(number)
+                missing -= stated
+            if not missing or len(chosen) == most:
+                break
+        return chosen
+
     def others(self, numbers: Iterable[int], most: int) -> list[int]:
         """Return the indexes of the first windows of the text that are not among these, at most
         `most`."""
