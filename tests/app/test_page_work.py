@@ -237,6 +237,27 @@ def test_changes_of_a_plan_are_kept_over_a_reload_until_they_are_sent(
         assert page.evaluate(drafts) == []
 
 
+KEPT = """async () => {
+  const {h, show} = await import("/page/dom.js");
+  const form = document.body.appendChild(h("form")), field = () => form.querySelector("textarea");
+  show(form, h("fieldset", {"data-key": "ways"}), h("label"), h("textarea"));
+  field().value = "Name the ye";
+  field().focus();
+  show(form, h("label"), h("textarea"), h("p"));
+  const kept = [field().value, field() === document.activeElement];
+  form.remove();
+  return kept;
+}"""
+"""Draws a form anew, without what stood before its field."""
+
+
+def test_a_field_keeps_its_words_and_the_focus_when_what_stands_before_it_goes(
+    reader: Reader,
+) -> None:
+    with reader.page() as page:
+        assert page.evaluate(KEPT) == ["Name the ye", True]
+
+
 TIED = """async () => {
   const {moveLine, planOf, review} = await import("/page/plan.js");
   const plan = ["# Plan", "", "1. The light", "2. Its keeper", "3. Both (builds on 2)"].join("\\n");
