@@ -48,7 +48,11 @@ export function draw() {
   noticeScroll();
   const { exchanges, on } = page.thread, exchange = latest();
   const slices = slicesOf(exchange.run.messages);
-  for (const each of exchanges) Object.assign(each, { slice: slices[each.index] ?? each.slice, isLatest: each === exchange });
+  for (const each of exchanges) {
+    each.isLatest = each === exchange;
+    // Until a question that has failed is ended, the next one stands among its messages.
+    if (each.isLatest || each.index !== slices.length - 1 || !each.slice.length) each.slice = slices[each.index] ?? each.slice;
+  }
   document.body.classList.add("in-thread");
   keepPlace(BAR, () => {
     // Finished questions are not redrawn.
@@ -194,8 +198,9 @@ function settle(exchange) {
 }
 
 export function openExchange(question, { edit = null } = {}) {
-  const { thread } = page, { graph, messages } = latest().run;
+  const { thread } = page, { graph, messages, status } = latest().run;
   latest().isLatest = false;
+  if (status === "failed") Object.assign(latest().run, { status: "ended", is_unfinished: false });
   settle(latest());
   thread.exchanges.push({ ...exchangeOf(thread.exchanges.length, { thread: thread.id, graph, messages, question, is_edit: edit }), wasAtWork: true });
   view.isFollowing = true;
@@ -303,11 +308,13 @@ function take({ question_id: question, held, packets }) {
 function stand(run) {
   const { exchanges, on } = page.thread, { question_id: id } = latest().run;
   if ((id && run.question_id !== id) || slicesOf(run.messages).length > exchanges.length) openExchange("");
-  const exchange = latest(), { status, nodes } = exchange.run, shown = workedNow(exchange), { messages, failure, is_unfinished } = run;
+  const exchange = latest(), before = exchanges.at(-2)?.run, { status, nodes } = exchange.run, shown = workedNow(exchange), { messages, failure, is_unfinished } = run;
   // A question with nothing left to do is not at work: its follow-up is, which has stored nothing yet.
   const hasEnded = run.question_id && !is_unfinished && run.status === "running";
   // Until a follow-up begins, the server still reports how the question before it ended.
-  exchange.run = run.question_id !== exchanges.at(-2)?.run.question_id ? { ...run, status: hasEnded ? status : run.status }
+  const hasBegun = run.question_id !== before?.question_id;
+  if (!hasBegun && run.status === "failed" && run.changed === before.changed && run.failure === before.failure) return;
+  exchange.run = hasBegun ? { ...run, status: hasEnded ? status : run.status }
     : { ...exchange.run, messages, failure, is_unfinished, status: is_unfinished ? run.status : "running" };
   // A message interrupts the run briefly.
   if (exchange.run.status === "stopped" && Date.now() - exchange.steered < STEERING) exchange.run = { ...exchange.run, status: "running" };
