@@ -107,8 +107,7 @@ async function drawRows(exchange) {
 }
 
 export function drawStrip() {
-  // Until the report has taken the place of its draft, the page stays as high as it was.
-  byId("strip").hidden = !isAtWork() && !(isFinished(latest().run) && byId("draft"));
+  byId("strip").hidden = !isAtWork();
   byId("offer").hidden = !isAtWork() || !mayOffer(workedNow(latest()));
   // Nobody knows what a run does whose server does not answer.
   if (!isAtWork() || isLost()) return;
@@ -158,7 +157,6 @@ async function place(holder, report) {
     shown.append(...report.childNodes);
     Object.assign(shown, { lang: report.lang, dir: report.dir });
     shown.parentElement.className = "report";
-    drawStrip();
   });
   await becomeReport(draft, blocks, BAR, pause);
   return shown;
