@@ -342,6 +342,22 @@ def test_unsent_words_are_kept_over_a_reload_each_in_its_view(reader: Reader, ex
         expect(words).to_have_value("")
 
 
+def test_whoever_asks_by_keyboard_goes_on_in_the_box(reader: Reader, expect: Any) -> None:
+    with reader.page() as page:
+        words = page.locator("#words")
+        page.get_by_role("textbox", name="Question").fill(QUESTION)
+        page.keyboard.press("Enter")
+        expect(words).to_be_focused()
+        page.keyboard.type("Mind the years")
+        page.locator(".report article").wait_for()
+        expect(words).to_be_focused()
+        expect(words).to_have_value("Mind the years")
+        page.keyboard.press("Enter")
+        expect(words).to_have_value("")
+        page.locator(".exchange").nth(1).locator(".report article").wait_for()
+        expect(words).to_be_focused()
+
+
 def test_a_question_and_a_change_of_the_report_are_told_apart(
     reader: Reader, expect: Any, barriers_of: Barriers
 ) -> None:

@@ -4,6 +4,7 @@ import { connected, isLost } from "./connection.js";
 import { byId, h, outcomeOf, pause, say, show } from "./dom.js";
 import { restoreDraft } from "./drafts.js";
 import { drawFiles } from "./files.js";
+import { giveBack } from "./focus.js";
 import { askingAgain, lineOf, noSigns, notice, workedNow, workedSince } from "./living.js";
 import { Writing } from "./markdown.js";
 import { mayOffer, notify } from "./notify.js";
@@ -54,6 +55,7 @@ export function draw() {
     if (each.isLatest || each.index !== slices.length - 1 || !each.slice.length) each.slice = slices[each.index] ?? each.slice;
   }
   document.body.classList.add("in-thread");
+  page.thread.isTyping ||= document.activeElement === byId("words");
   keepPlace(BAR, () => {
     // Finished questions are not redrawn.
     show(byId("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
@@ -64,6 +66,11 @@ export function draw() {
     drawFiles();
     drawStrip();
   });
+  // Whoever asks by keyboard goes on in the box, which is hidden until the run has begun.
+  if (page.thread.isTyping && byId("words").checkVisibility()) {
+    giveBack(byId("words"));
+    page.thread.isTyping = false;
+  }
   write();
   for (const each of exchanges) drawRows(each).catch(on.fail);
   for (const each of exchanges) mountReport(each).catch(on.fail);
@@ -248,7 +255,7 @@ export function scrolled() {
 // Shows a thread and follows its run, from the moment in which its question is sent; `on` holds the callbacks.
 export async function follow(id, on) {
   const asked = page.asked?.thread === id ? page.asked : null;
-  const mine = { id, on, signal: page.stop.signal, exchanges: [exchangeOf(0, { thread: id, question: asked?.question ?? "" })], heard: "" };
+  const mine = { id, on, signal: page.stop.signal, exchanges: [exchangeOf(0, { thread: id, question: asked?.question ?? "" })], heard: "", isTyping: asked?.isTyping };
   page.thread = mine;
   Object.assign(view, { isFollowing: true, stage: "" });
   draw();
