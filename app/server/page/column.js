@@ -15,7 +15,7 @@ import * as server from "./server.js";
 import { sideView } from "./side.js";
 import { add, begin, read } from "./story.js";
 import { RowTable } from "./table.js";
-import { dockView, exchangeView, isFinished, slicesOf, strip } from "./thread.js";
+import { dockView, exchangeView, isFinished, nextView, slicesOf, strip } from "./thread.js";
 import { fillTrust } from "./trust.js";
 import { isEdit, newerLine, reportsOf, versionList } from "./versions.js";
 
@@ -181,6 +181,7 @@ async function mountReport(exchange) {
   const { report: rendered, headings, cited, later } = await renderReport(html, run, pause);
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
+  if (exchange.isLatest && run.follow_ups.length) rendered.querySelector("article").after(nextView(run));
   const report = await place(holder, rendered);
   fillTrust(section, report);
   view.scrolled = scrollY;

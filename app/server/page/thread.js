@@ -222,10 +222,11 @@ export function exchangeView(exchange, offer) {
     researchPart(exchange, stage),
     messageList(exchange, during),
     endPart(exchange),
-    (stage === "report" || (stage === "end" && isLatest && story.draft)) && reportPart(exchange, offer.formats),
-    stage === "report" && isLatest && isFinished(run) && run.follow_ups.length > 0
-      && h("div", { class: "next", "data-key": "next" }, h("h2", {}, "Ask next"), run.follow_ups.map((words) => button("suggest", words, { class: "example", dir: "auto" }))));
+    (stage === "report" || (stage === "end" && isLatest && story.draft)) && reportPart(exchange, offer.formats));
 }
+
+// Stands between the text of a report and what its sections say about it.
+export const nextView = ({ follow_ups: further }) => h("div", { class: "next" }, h("h2", {}, "Ask next"), further.map((words) => button("suggest", words, { class: "example", dir: "auto" })));
 
 const WAYS = {
   running: ["steer", "Message the researchers", "Send"],
