@@ -990,7 +990,8 @@ def test_a_question_is_asked_and_its_sources_are_read_by_keyboard_alone(reader: 
         page.keyboard.press("Enter")
         page.locator(".report button.cite").first.wait_for()
         active = "document.activeElement"
-        for _ in range(60):
+        # From the box, through the list of runs.
+        for _ in range(200):
             page.keyboard.press("Tab")
             if page.evaluate(f"{active}.matches('.report button.cite')"):
                 break
