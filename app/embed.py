@@ -160,6 +160,10 @@ class LeasedGraph(StrategyGraph):
             return
         stored = (await self.aget_state(config or {})).values
         state = ResearchState(**{"messages": [], **stored})
+        if self.page_store:
+            pages = Pages(self.page_store, str(self._configurable(config).get("thread_id", "")))
+            run = await ThreadVersions(state).run_before_message(pages)
+            state = replace(state, run=run)
         if isinstance(context, Context):
             context = Context.of_call(context, self._configurable(config))
             await RoleModels(context).load()

@@ -8,6 +8,7 @@ import json
 import shlex
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -601,6 +602,9 @@ class RunBook(NamedTuple):
             state = ResearchState(**snapshot.values)
             if state.run.id in {"", stored.state.run.id, *ended}:
                 continue
+            if state.run.status == "running":
+                # It had failed when the user asked the next question.
+                state = replace(state, run=state.run.model_copy(update={"status": "ended"}))
             ended[state.run.id] = stored._replace(
                 state=state,
                 changed=snapshot.created_at or "",

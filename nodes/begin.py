@@ -17,6 +17,7 @@ from ..core.dialogue.conversation import (
     Conversation,
     attached_to,
     mark_of,
+    marked,
     safe_text,
     with_attached,
 )
@@ -78,10 +79,13 @@ async def begin(
     await ToolOffer(context).load()
     # Messages that were not added by a call of this graph may still contain files.
     messages = await take_files(state.messages, Pages.of_node(runtime.store, ""), context)
-    state = replace(state, messages=messages)
+    Conversation(messages).check(context.limits.question_characters)
+    run = await ThreadVersions(state).run_before_message(Pages.of_node(runtime.store, ""))
+    if run != state.run:
+        messages = _with_end_of_failed(messages, run)
+    state = replace(state, messages=messages, run=run)
     conversation = Conversation(messages)
-    conversation.check(context.limits.question_characters)
-    entry = conversation.entry(state.run)
+    entry = conversation.entry(run)
     is_new = not state.run.id or entry == "follow_up"
     goes_on = state.run.entry == "edit" and entry == "continuation"
     if state.edit:
@@ -96,6 +100,14 @@ async def begin(
     if is_new:
         return await _start(state, runtime, strategy, entry, drop)
     return await _continue(state, runtime, context, entry, drop)
+
+
+def _with_end_of_failed(messages: Sequence[AnyMessage], run: Run) -> list[AnyMessage]:
+    """Return the messages with the end of a question that has failed before the user's last one,
+    which asks another."""
+    last = max(at for at, message in enumerate(messages) if isinstance(message, HumanMessage))
+    ended = marked(labels(run.language_code).ended, "ended")
+    return [*messages[:last], ended, *messages[last:]]
 
 
 async def _continue(
@@ -279,13 +291,21 @@ def _scope_of_index(context: Context) -> Scope:
 def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[BaseMessage]:
     """Return the update of the conversation.
 
-    It has removals for `drop`, and the messages whose attachments may have changed.
+    It has removals for `drop`, the messages whose attachments may have changed, and the end of a
+    question that has failed, with all that comes after it, which is stored again behind it.
     """
     update = list[BaseMessage]()
     for message in drop:
         update.append(RemoveMessage(id=str(message.id)))
+    is_behind = False
     for message in messages:
-        if message not in drop and attached_to(message):
+        if message in drop:
+            continue
+        if is_behind:
+            update.append(RemoveMessage(id=str(message.id)))
+        # Only a message that is not stored yet has no id.
+        is_behind = is_behind or message.id is None
+        if is_behind or attached_to(message):
             update.append(message)
     return update
 

@@ -302,7 +302,10 @@ def _compared_rows(lines: Sequence[_Line]) -> list[int]:
             kept.append(row)
     *parts, last = kept
     for line in lines:
-        total = sum(line.numbers[row] for row in parts)
+        if isnan(line.numbers[last]):
+            continue
+        numbers = [line.numbers[row] for row in parts]
+        total = sum(number for number in numbers if not isnan(number))
         if not isclose(total, line.numbers[last], rel_tol=0.01):
             return kept
     return parts

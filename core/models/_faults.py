@@ -281,7 +281,7 @@ def concerns_all_calls(error: BaseException, *, has_answered: bool) -> bool:
     """Whether the server accepts no calls for now, because of its rate limit or load or because it
     restarts, so that all calls should wait.
 
-    `has_answered`: the model has answered in this run. If it has not, and nobody listens at its
+    `has_answered`: the model has answered before. If it has not, and nobody listens at its
     address, the address is wrong or the server was not started: waiting does not help.
     """
     if fault_kind(error) == "limited" or retry_after(error) is not None:

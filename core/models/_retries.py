@@ -31,6 +31,9 @@ _MOST_BUDGETS = 100
 _Budgets = OrderedDict[tuple[RunControl | None, str], "RetryBudget"]
 _budgets = PerLoop(_Budgets)
 """The retry budgets of an event loop by graph run and question."""
+_answered = PerLoop(set[str])
+"""Names of the models that have answered in any run of an event loop: the server of one of them is
+away, not wrong, if nobody listens there."""
 
 OnWait = Callable[[float, str], None]
 """Called before each wait with its seconds and its reason, a text for the user."""
@@ -79,6 +82,7 @@ class RetryBudget:
         the last try.
         """
         call, has_repeated = _Call(self._gates[model]), False
+        answered = _answered.get()
         try:
             while True:
                 if not call.holds_gate:
@@ -90,23 +94,26 @@ class RetryBudget:
                         async for part in parts:
                             if has_content(part):
                                 call.succeed()
+                                answered.add(model)
                             yield part
                     return
                 except Exception as error:
                     is_final = call.has_begun and (has_repeated or not may_repeat())
                     if is_final or not is_transient(error):
                         raise
-                    await self._wait(call, error, on_wait)
+                    await self._wait(call, error, on_wait, has_answered=model in answered)
                 if call.has_begun:
                     call.has_begun, has_repeated = False, True
                     yield None
         finally:
             call.open_gate()
 
-    async def _wait(self, call: _Call, error: Exception, on_wait: OnWait) -> None:
+    async def _wait(
+        self, call: _Call, error: Exception, on_wait: OnWait, *, has_answered: bool
+    ) -> None:
         """Wait before the next try; raise the error if no further try is allowed."""
         gate = call.gate
-        if concerns_all_calls(error, has_answered=gate.successes > 0):
+        if concerns_all_calls(error, has_answered=has_answered):
             successes = gate.successes
             if not call.holds_gate:
                 await gate.lock.acquire()

@@ -18,6 +18,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from ...state import ResearchState, StateUpdate, channels_reset
 from ..dialogue.conversation import Conversation, mark_of, marked, safe_text, title_or_question
 from ..errors import ReportNotEditable, StateUnreadable, UserMistake
+from ..events.log import read_failure
 from ..evidence.checking.units import report_units
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import (
@@ -30,6 +31,7 @@ from ..evidence.exclusion import ExcludedSources
 from ..evidence.memory.observations import ThreadDisputes
 from ..models.resolve import RoleModels
 from ..records.report import FinishedReport, Report, Version, VersionKind
+from ..records.research import Run
 from ..settings.context import Context
 from ..store.pages import Pages
 from ._differences import BlockDifference, text_differences
@@ -136,6 +138,18 @@ class ThreadVersions:
         # Code alone makes a version without excluded sources.
         if context and state.excluded.keys().isdisjoint(base.sources):
             RoleModels(context).check_editor()
+
+    async def run_before_message(self, pages: Pages) -> Run:
+        """Return the run of the latest question as a new message finds it.
+
+        A further question, or an edit, that has failed is ended, so that the message asks another
+        in its place; a first question goes on.
+        """
+        run = self._state.run
+        is_further = bool(self._state.versions) and run.status == "running"
+        if is_further and await read_failure(pages):
+            return run.model_copy(update={"status": "ended"})
+        return run
 
     @property
     def standing_messages(self) -> list[AnyMessage]:

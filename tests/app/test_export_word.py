@@ -241,6 +241,17 @@ def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures
             {"Ships": [5, 6, 7]},
         ),
         (
+            [
+                ["Port", "Debt", "Rent"],
+                ["Skerry", "€5", "€1"],
+                ["Ellen", "€6", "€2"],
+                ["North", "€7", "€3"],
+                ["All", "€18", "–"],
+            ],
+            "en",
+            {"Debt": [5, 6, 7], "Rent": [1, 2, 3]},
+        ),
+        (
             [["", "Skerry", "Ellen", "North"], ["Height", "5 m", "6 m", "7 m"]],
             "en",
             {"Height": [5, 6, 7]},

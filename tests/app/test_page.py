@@ -65,7 +65,8 @@ WORDY = say(f"{FACTS['keeper']} [1] And so on" + ", and so on" * 300)
 SLOW = "Who is slow to answer?"
 AWAY = "When was the Skerry Light lit, while no model is there?"
 ANSWERS = threading.Event()
-"""Whether the models of the last two questions answer."""
+"""Whether the models of the last two questions, and of the change that goes unanswered, answer."""
+UNANSWERED = "Make it shorter, while no model is there."
 SHORTER = "Say the first sentence in fewer words, and add a list."
 DONE = "The first sentence is shorter, and a list follows it."
 SECTIONS = 5
@@ -134,6 +135,8 @@ def edit(request: Received) -> Reply:
     """Change the second block as asked, or nothing; any other call is a trial of the model."""
     if "You change a research report" not in request.system:
         return use(("save_word", {"word": "amber"}))
+    if UNANSWERED in request.prompt and not ANSWERS.is_set():
+        return fail(500, "The server is broken.")
     if AGAIN in request.prompt:
         is_found = f"Found: {FACTS['light']}" in request.prompt
         added = {"kind": "insert_after", "block": 1, "text": f"{FACTS['light']} [1]"}
@@ -507,6 +510,44 @@ def test_a_run_whose_model_was_gone_goes_on_once_it_is_back(reader: Reader) -> N
         page.get_by_role("button", name="Try again").click()
         page.locator(".report article", has_text=FACTS["light"]).wait_for()
         assert failed.count() == 0
+
+
+def test_after_a_failed_change_the_box_stays_and_what_is_asked_there_takes_its_place(
+    reader: Reader, barriers_of: Barriers
+) -> None:
+    def change() -> None:
+        ANSWERS.clear()
+        choose_edit(page)
+        reply(page, UNANSWERED, "Change it")
+        page.get_by_role("heading", name="This run failed").wait_for()
+        ANSWERS.set()
+
+    with reader.page() as page:
+        ask(page)
+        page.locator(".report article").wait_for()
+        change()
+        page.get_by_text("What you ask below takes its place.").wait_for()
+        assert "not of the answer" not in page.locator(".composer .ways").inner_text()
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        page.set_viewport_size({"width": 1500, "height": 900})
+        page.locator("#words").fill("Name the ye")
+        page.get_by_role("button", name="Try again").click()
+        page.locator(".done", has_text="Nothing else had to change.").wait_for()
+        assert page.locator("#words").input_value() == "Name the ye"
+        change()
+        choose_edit(page)
+        reply(page, SHORTER, "Change it")
+        page.locator(".report article", has_text="first lit in 1844").wait_for()
+        change()
+        reply(page, FURTHER, "Ask")
+        page.locator(".report article", has_text=FACTS["harbour"]).wait_for()
+        asked = [QUESTION, UNANSWERED, UNANSWERED, SHORTER, UNANSWERED, FURTHER]
+        for _ in range(2):
+            assert page.locator(".question").all_inner_texts() == asked
+            assert page.get_by_text("You closed this question").count() == 2
+            assert page.get_by_role("heading", name="This run failed").count() == 0
+            page.reload()
+            page.locator(".report article", has_text=FACTS["harbour"]).wait_for()
 
 
 def test_each_researcher_shows_what_it_is_doing(reader: Reader, desk: WireDesk) -> None:
@@ -949,7 +990,8 @@ def test_a_question_is_asked_and_its_sources_are_read_by_keyboard_alone(reader: 
         page.keyboard.press("Enter")
         page.locator(".report button.cite").first.wait_for()
         active = "document.activeElement"
-        for _ in range(60):
+        # From the box, through the list of runs.
+        for _ in range(200):
             page.keyboard.press("Tab")
             if page.evaluate(f"{active}.matches('.report button.cite')"):
                 break

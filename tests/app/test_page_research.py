@@ -159,8 +159,21 @@ def test_a_written_report_whose_sections_are_judged_is_said_to_be_checked(
         page.locator(".byline", has_text="Draft, written and being checked").wait_for()
         page.reload()
         doing.filter(has_text=checking).wait_for()
+        # A finished run is not said to be at work while its report and the list are fetched.
+        fetched = list[Any]()
+        page.route("**/export?*", lambda route: fetched.append(route))
+        current = page.locator(".runs a[aria-current=page]")
+        current.filter(has_text="Running").wait_for()
+        page.route("**/research/runs?*", lambda route: fetched.append(route))
         desk.holds.release()
-        page.locator(".report article", has_text=FACTS["keeper"]).wait_for()
+        page.locator(".tools").wait_for()
+        assert page.locator("#draft").is_visible()
+        assert not page.get_by_role("button", name="Stop").is_visible()
+        assert "Done" in current.inner_text()
+        for route in fetched:
+            route.continue_()
+        page.unroute_all()
+        page.locator(".report button.cite").first.wait_for()
 
 
 def test_examples_are_worded_from_the_documents_by_the_model_once(

@@ -237,6 +237,27 @@ def test_changes_of_a_plan_are_kept_over_a_reload_until_they_are_sent(
         assert page.evaluate(drafts) == []
 
 
+KEPT = """async () => {
+  const {h, show} = await import("/page/dom.js");
+  const form = document.body.appendChild(h("form")), field = () => form.querySelector("textarea");
+  show(form, h("fieldset", {"data-key": "ways"}), h("label"), h("textarea"));
+  field().value = "Name the ye";
+  field().focus();
+  show(form, h("label"), h("textarea"), h("p"));
+  const kept = [field().value, field() === document.activeElement];
+  form.remove();
+  return kept;
+}"""
+"""Draws a form anew, without what stood before its field."""
+
+
+def test_a_field_keeps_its_words_and_the_focus_when_what_stands_before_it_goes(
+    reader: Reader,
+) -> None:
+    with reader.page() as page:
+        assert page.evaluate(KEPT) == ["Name the ye", True]
+
+
 TIED = """async () => {
   const {moveLine, planOf, review} = await import("/page/plan.js");
   const plan = ["# Plan", "", "1. The light", "2. Its keeper", "3. Both (builds on 2)"].join("\\n");
@@ -319,6 +340,22 @@ def test_unsent_words_are_kept_over_a_reload_each_in_its_view(reader: Reader, ex
         page.reload()
         page.locator(".report article").nth(1).wait_for()
         expect(words).to_have_value("")
+
+
+def test_whoever_asks_by_keyboard_goes_on_in_the_box(reader: Reader, expect: Any) -> None:
+    with reader.page() as page:
+        words = page.locator("#words")
+        page.get_by_role("textbox", name="Question").fill(QUESTION)
+        page.keyboard.press("Enter")
+        expect(words).to_be_focused()
+        page.keyboard.type("Mind the years")
+        page.locator(".report article").wait_for()
+        expect(words).to_be_focused()
+        expect(words).to_have_value("Mind the years")
+        page.keyboard.press("Enter")
+        expect(words).to_have_value("")
+        page.locator(".exchange").nth(1).locator(".report article").wait_for()
+        expect(words).to_be_focused()
 
 
 def test_a_question_and_a_change_of_the_report_are_told_apart(

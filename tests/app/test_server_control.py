@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from kit.server import GRAPH, THREE_TASKS, Conversation, Server, said, until, write_config
-from kit.server_graph import FOLDER, HOLD, NOTES
+from kit.server_graph import FAIL, FOLDER, HOLD, NOTES
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import UnprocessableEntityError
 from langgraph_sdk.schema import Command
@@ -37,9 +37,14 @@ class Desk:
         """Hold the models whose first message begins with these words."""
         (self.folder / HOLD).write_text(words, "utf-8")
 
+    def fail(self, role: str) -> None:
+        """Have the models of a role fail."""
+        (self.folder / FAIL).write_text(role, "utf-8")
+
     def release(self) -> None:
         """Let all models answer."""
-        (self.folder / HOLD).unlink(missing_ok=True)
+        for name in (HOLD, FAIL):
+            (self.folder / name).unlink(missing_ok=True)
 
     def calls(self, thread: str, role: str = "researcher") -> list[dict[str, Any]]:
         """Calls of a role on a thread, in order."""
@@ -177,6 +182,28 @@ async def test_a_run_that_is_cancelled_goes_on_where_it_was(
     assert len(desk.calls(talk.thread, "planner")) == 1
 
 
+async def test_a_message_after_a_failed_follow_up_asks_another_question(
+    server: Server, client: LangGraphClient, desk: Desk
+) -> None:
+    talk = await Conversation(client).create()
+    first = await talk.ask("When was the Skerry Light lit?")
+    desk.fail("planner")
+    failed = await client.runs.create(talk.thread, GRAPH, input=said(THREE_TASKS))
+    await client.runs.join(talk.thread, failed["run_id"])
+    assert (await talk.values())["run"]["status"] == "running"
+    desk.release()
+    values = await talk.ask("Who kept the light?")
+    assert values["run"]["question"] == "Who kept the light?"
+    assert first["versions"].items() <= values["versions"].items()
+    assert first["sources"].keys() <= values["sources"].keys()
+    async with httpx.AsyncClient(base_url=f"{server.url}/research/runs") as web:
+        earlier = (await web.get(f"/{talk.thread}/earlier")).json()
+    assert [(run["question"], run["status"]) for run in earlier] == [
+        ("When was the Skerry Light lit?", first["run"]["status"]),
+        (THREE_TASKS, "ended"),
+    ]
+
+
 @pytest.mark.fault(43, 46, "R28")
 async def test_the_first_of_two_answers_counts(client: LangGraphClient, desk: Desk) -> None:
     talk = await Conversation(client).create()
@@ -227,6 +254,6 @@ async def test_odd_messages_in_an_edit_of_the_state_are_refused_in_words(
 
 
 def test_the_server_log_has_no_warning_or_error(server: Server) -> None:
-    # Refused edits and messages are logged.
-    refused = re.compile(r"/(?:state 422|messages 422|messages 409|finish 404) ")
+    # Refused edits and messages are logged, and so is the run that failed.
+    refused = re.compile(r"/(?:state 422|messages 422|messages 409|finish 404) |is away")
     assert [line for line in server.complaints() if not refused.search(line)] == []

@@ -298,6 +298,7 @@ def test_a_suggested_question_fills_the_box_and_a_report_without_one_suggests_no
 ) -> None:
     opened(page, server, "with-gaps")
     assert page.locator(".next button").all_inner_texts() == [FOLLOW_UP]
+    assert page.locator(".report article + .next").is_visible(), "before what is said of the report"
     page.get_by_role("button", name=FOLLOW_UP).click()
     assert page.locator("#words").input_value() == FOLLOW_UP
     assert page.evaluate("document.activeElement.id") == "words"

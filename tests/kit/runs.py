@@ -635,9 +635,11 @@ class Hanging:
         return "never"
 
 
-async def stopped_at(run: Lab, is_begun: asyncio.Event, siblings: int = 0) -> None:
+async def stopped_at(
+    run: Lab, is_begun: asyncio.Event, siblings: int = 0, message: Any = QUESTION
+) -> None:
     """Ask, and cancel the run once this call has begun and so many siblings have finished."""
-    asking = asyncio.create_task(run.ask())
+    asking = asyncio.create_task(run.ask(message))
     await is_begun.wait()
     await run.until_finished(siblings)
     asking.cancel()

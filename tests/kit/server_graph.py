@@ -16,6 +16,7 @@ from langgraph.config import get_config
 from typing_extensions import override
 
 from deep_research.app.server import graphs as server
+from deep_research.core.errors import ModelFailed
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.settings.context import Context, Role, SystemClock
 from deep_research.core.settings.server_settings import UserSettings
@@ -26,6 +27,8 @@ NOTES = "calls.jsonl"
 HOLD = "hold"
 """A model waits as long as this file exists and its first message begins with what the file says.
 """
+FAIL = "fail"
+"""The models of the role that this file names fail, if it exists."""
 MOVED = "moved"
 """The clock of runs is ahead by the seconds in this file, if it exists."""
 PAUSE = 0.02
@@ -54,6 +57,8 @@ class NotedModel(ExtractiveChatModel):
             "recursion_limit": get_config()["recursion_limit"],
         }
         await asyncio.to_thread(_write, json.dumps(note))
+        if await asyncio.to_thread(_fails, self.role):
+            raise ModelFailed("The server of the model is away.")
         while await asyncio.to_thread(_is_held, first):
             await asyncio.sleep(PAUSE)
 
@@ -108,6 +113,13 @@ def _write(note: str) -> None:
     # line.
     with (Path(os.environ[FOLDER]) / NOTES).open("ab", buffering=0) as notes:
         notes.write(f"{note}\n".encode())
+
+
+def _fails(role: str) -> bool:
+    try:
+        return (Path(os.environ[FOLDER]) / FAIL).read_text("utf-8") == role
+    except FileNotFoundError:
+        return False
 
 
 def _is_held(first: str) -> bool:

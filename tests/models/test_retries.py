@@ -161,6 +161,10 @@ async def test_a_server_where_nobody_listens_is_waited_for_only_if_it_has_answer
     with pytest.raises(APIConnectionError):
         await run(is_gone)
     assert run.slept[2:] == [0.5, 1, 2, 4, 8]
+    further = Run(retry_seconds=20)
+    with pytest.raises(APIConnectionError):
+        await further(is_gone)
+    assert further.slept == [0.5, 1, 2, 4, 8], "it has answered in the run before"
 
 
 async def test_without_seconds_to_wait_nothing_is_retried(wire: Wire) -> None:

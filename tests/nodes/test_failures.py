@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from kit.runs import (
+    CLEAR,
     PLAN,
+    QUESTION,
     REPORT,
     FailingStore,
     HandClock,
@@ -23,12 +25,15 @@ from kit.runs import (
     research,
     results,
     search,
+    simple_research,
     stopped_at,
 )
 from langgraph.errors import GraphBubbleUp
 
 from deep_research.app.embed import build_graph
+from deep_research.core.dialogue.conversation import mark_of
 from deep_research.core.errors import (
+    NoPlan,
     NoReport,
     RateLimited,
     SearchFailed,
@@ -103,6 +108,36 @@ async def test_an_empty_report_is_an_error_that_leaves_the_findings_and_can_be_r
     state = await run.ask(None)
     assert state.report
     assert len(run.calls("researcher")) == 3
+
+
+async def test_a_message_after_a_failed_follow_up_asks_another_question_and_leaves_all_before_it(
+    tmp_path: Path,
+) -> None:
+    run = lab(
+        tmp_path,
+        clarifier=[CLEAR] * 3,
+        planner=[PLAN, "", "", PLAN],
+        orchestrator=[research("When was the Skerry Light lit?"), REPORT] * 2,
+        researcher=simple_research() * 2,
+        writer=["The Skerry Light was lit in 1844. [1]"] * 2,
+    )
+    first = await run.ask_once()
+    with pytest.raises(NoPlan):
+        await run.ask("And the harbour?")
+    failed = await run.state()
+    assert (failed.run.question, failed.run.status) == ("And the harbour?", "running")
+    state = await run.ask("And the tides?")
+    assert (state.run.question, state.run.status) == ("And the tides?", "completed")
+    assert [mark_of(message) or message.text for message in state.messages] == [
+        QUESTION,
+        "report",
+        "And the harbour?",
+        "ended",
+        "And the tides?",
+        "report",
+    ]
+    assert state.versions["version 1"] == failed.versions["version 1"]
+    assert state.sources.items() >= first.sources.items()
 
 
 @pytest.mark.fault("R19", logs="WARNING nodes.turn")

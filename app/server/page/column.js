@@ -4,6 +4,7 @@ import { connected, isLost } from "./connection.js";
 import { byId, h, outcomeOf, pause, say, show } from "./dom.js";
 import { restoreDraft } from "./drafts.js";
 import { drawFiles } from "./files.js";
+import { giveBack } from "./focus.js";
 import { askingAgain, lineOf, noSigns, notice, workedNow, workedSince } from "./living.js";
 import { Writing } from "./markdown.js";
 import { mayOffer, notify } from "./notify.js";
@@ -14,7 +15,7 @@ import * as server from "./server.js";
 import { sideView } from "./side.js";
 import { add, begin, read } from "./story.js";
 import { RowTable } from "./table.js";
-import { dockView, exchangeView, isFinished, slicesOf, strip } from "./thread.js";
+import { dockView, exchangeView, isFinished, nextView, slicesOf, strip } from "./thread.js";
 import { fillTrust } from "./trust.js";
 import { isEdit, newerLine, reportsOf, versionList } from "./versions.js";
 
@@ -48,8 +49,13 @@ export function draw() {
   noticeScroll();
   const { exchanges, on } = page.thread, exchange = latest();
   const slices = slicesOf(exchange.run.messages);
-  for (const each of exchanges) Object.assign(each, { slice: slices[each.index] ?? each.slice, isLatest: each === exchange });
+  for (const each of exchanges) {
+    each.isLatest = each === exchange;
+    // Until a question that has failed is ended, the next one stands among its messages.
+    if (each.isLatest || each.index !== slices.length - 1 || !each.slice.length) each.slice = slices[each.index] ?? each.slice;
+  }
   document.body.classList.add("in-thread");
+  page.thread.isTyping ||= document.activeElement === byId("words");
   keepPlace(BAR, () => {
     // Finished questions are not redrawn.
     show(byId("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
@@ -60,6 +66,11 @@ export function draw() {
     drawFiles();
     drawStrip();
   });
+  // Whoever asks by keyboard goes on in the box, which is hidden until the run has begun.
+  if (page.thread.isTyping && byId("words").checkVisibility()) {
+    giveBack(byId("words"));
+    page.thread.isTyping = false;
+  }
   write();
   for (const each of exchanges) drawRows(each).catch(on.fail);
   for (const each of exchanges) mountReport(each).catch(on.fail);
@@ -103,8 +114,7 @@ async function drawRows(exchange) {
 }
 
 export function drawStrip() {
-  // Until the report has taken the place of its draft, the page stays as high as it was.
-  byId("strip").hidden = !isAtWork() && !(isFinished(latest().run) && byId("draft"));
+  byId("strip").hidden = !isAtWork();
   byId("offer").hidden = !isAtWork() || !mayOffer(workedNow(latest()));
   // Nobody knows what a run does whose server does not answer.
   if (!isAtWork() || isLost()) return;
@@ -154,7 +164,6 @@ async function place(holder, report) {
     shown.append(...report.childNodes);
     Object.assign(shown, { lang: report.lang, dir: report.dir });
     shown.parentElement.className = "report";
-    drawStrip();
   });
   await becomeReport(draft, blocks, BAR, pause);
   return shown;
@@ -172,6 +181,7 @@ async function mountReport(exchange) {
   const { report: rendered, headings, cited, later } = await renderReport(html, run, pause);
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
+  if (exchange.isLatest && run.follow_ups.length) rendered.querySelector("article").after(nextView(run));
   const report = await place(holder, rendered);
   fillTrust(section, report);
   view.scrolled = scrollY;
@@ -194,8 +204,9 @@ function settle(exchange) {
 }
 
 export function openExchange(question, { edit = null } = {}) {
-  const { thread } = page, { graph, messages } = latest().run;
+  const { thread } = page, { graph, messages, status } = latest().run;
   latest().isLatest = false;
+  if (status === "failed") Object.assign(latest().run, { status: "ended", is_unfinished: false });
   settle(latest());
   thread.exchanges.push({ ...exchangeOf(thread.exchanges.length, { thread: thread.id, graph, messages, question, is_edit: edit }), wasAtWork: true });
   view.isFollowing = true;
@@ -245,7 +256,7 @@ export function scrolled() {
 // Shows a thread and follows its run, from the moment in which its question is sent; `on` holds the callbacks.
 export async function follow(id, on) {
   const asked = page.asked?.thread === id ? page.asked : null;
-  const mine = { id, on, signal: page.stop.signal, exchanges: [exchangeOf(0, { thread: id, question: asked?.question ?? "" })], heard: "" };
+  const mine = { id, on, signal: page.stop.signal, exchanges: [exchangeOf(0, { thread: id, question: asked?.question ?? "" })], heard: "", isTyping: asked?.isTyping };
   page.thread = mine;
   Object.assign(view, { isFollowing: true, stage: "" });
   draw();
@@ -303,11 +314,13 @@ function take({ question_id: question, held, packets }) {
 function stand(run) {
   const { exchanges, on } = page.thread, { question_id: id } = latest().run;
   if ((id && run.question_id !== id) || slicesOf(run.messages).length > exchanges.length) openExchange("");
-  const exchange = latest(), { status, nodes } = exchange.run, shown = workedNow(exchange), { messages, failure, is_unfinished } = run;
+  const exchange = latest(), before = exchanges.at(-2)?.run, { status, nodes } = exchange.run, shown = workedNow(exchange), { messages, failure, is_unfinished } = run;
   // A question with nothing left to do is not at work: its follow-up is, which has stored nothing yet.
   const hasEnded = run.question_id && !is_unfinished && run.status === "running";
   // Until a follow-up begins, the server still reports how the question before it ended.
-  exchange.run = run.question_id !== exchanges.at(-2)?.run.question_id ? { ...run, status: hasEnded ? status : run.status }
+  const hasBegun = run.question_id !== before?.question_id;
+  if (!hasBegun && run.status === "failed" && run.changed === before.changed && run.failure === before.failure) return;
+  exchange.run = hasBegun ? { ...run, status: hasEnded ? status : run.status }
     : { ...exchange.run, messages, failure, is_unfinished, status: is_unfinished ? run.status : "running" };
   // A message interrupts the run briefly.
   if (exchange.run.status === "stopped" && Date.now() - exchange.steered < STEERING) exchange.run = { ...exchange.run, status: "running" };

@@ -41,6 +41,9 @@ export function morph(old, fresh) {
 
 function morphChildren(node, fresh) {
   const keyed = new Map([...node.children].filter((child) => child.dataset.key).map((child) => [child.dataset.key, child]));
+  const kept = new Set([...fresh.children].map((child) => child.dataset.key));
+  // What goes would keep those behind it, such as the box with its words, from being found.
+  for (const [key, child] of keyed) if (!kept.has(key)) child.remove();
   let next = node.firstChild;
   for (const child of [...fresh.childNodes]) {
     const known = child.dataset?.key && keyed.get(child.dataset.key);

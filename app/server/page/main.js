@@ -82,10 +82,14 @@ function toggle(name, isOpen) {
 
 function drawRuns() {
   list.current = page.thread?.id ?? "";
-  show(byId("runs"), runList(list));
+  // How the current run stands is known before the list is read.
+  const { status, doubts } = page.thread?.exchanges.at(-1).run ?? {};
+  const runs = list.runs.map((run) => (run.thread === list.current ? { ...run, status, doubts: doubts || run.doubts } : run));
+  show(byId("runs"), runList({ ...list, runs }));
 }
 
 async function refreshRuns() {
+  drawRuns();
   const { search } = list, runs = await server.ask(`/research/runs?search=${encodeURIComponent(search)}`);
   // An answer that comes late may be to an earlier search.
   if (search !== list.search) return;

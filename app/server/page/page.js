@@ -8,7 +8,7 @@ export const offered = async () => (page.offer ??= await server.ask("/research/o
 
 // Asks a question on a thread of its own; resolves to its address.
 export async function research(question, graph, context, files = []) {
-  const thread = await server.newThread(graph, context);
-  page.asked = { thread, question, run: await server.put(thread, graph, question, files, context) };
+  const isTyping = document.activeElement?.matches("[data-sends]"), thread = await server.newThread(graph, context);
+  page.asked = { thread, question, isTyping, run: await server.put(thread, graph, question, files, context) };
   return `#/run/${thread}`;
 }

@@ -126,9 +126,11 @@ async function download(control) {
 const reply = (value) => server.reply(page.thread.id, latest().run.graph, value);
 
 async function replyToPlan(value) {
-  const run = await reply(value);
+  const exchange = latest(), { run } = exchange, started = await reply(value);
   forgetPlanDraft();
-  return run;
+  // A plan that is written again may read like this one, whose form must not stay with what was sent.
+  if (exchange.run === run) Object.assign(exchange, { run: { ...run, status: "running", waiting: {} }, since: Date.now() });
+  return started;
 }
 
 // A table is made on a thread of its own, with the request and the settings of this one.

@@ -143,12 +143,15 @@ function researchPart(exchange, stage) {
     thoughts.length > 0 && h("details", { class: "names", "data-key": "thoughts" }, h("summary", {}, "Thoughts between the rounds"), thoughts.map((words) => h("p", { class: "quiet" }, words))));
 }
 
+// Whether the reader can ask something else in place of a question that has failed.
+const isReplaceable = (run) => run.status === "failed" && run.versions.length > 0;
+
 function endPart({ run, failure, isLatest, story }) {
   const kept = story.branches.length > 0 && " The results so far are saved.";
   const goOn = (words) => run.is_unfinished && button("go-on", words, { class: "main-action" });
   if (run.status === "failed" || (failure && ["stopped", "starting"].includes(run.status))) {
     return h("div", { class: "card bad", "data-part": "end", role: "alert" }, h("h2", {}, "This run failed"), h("p", {}, failure || run.failure),
-      run.is_unfinished && h("p", { class: "quiet" }, "Fix the problem, or ask the server's operator to fix it, then try again.", kept), h("div", { class: "foot" }, goOn("Try again")));
+      run.is_unfinished && h("p", { class: "quiet" }, "Fix the problem, or ask the server's operator to fix it, then try again.", kept, isReplaceable(run) && " What you ask below takes its place."), h("div", { class: "foot" }, goOn("Try again")));
   }
   if (run.status === "stopped" && isLatest) {
     return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept), h("div", { class: "foot" }, goOn("Continue"), run.is_unfinished && finishButton({ run, story })));
@@ -219,10 +222,11 @@ export function exchangeView(exchange, offer) {
     researchPart(exchange, stage),
     messageList(exchange, during),
     endPart(exchange),
-    (stage === "report" || (stage === "end" && isLatest && story.draft)) && reportPart(exchange, offer.formats),
-    stage === "report" && isLatest && isFinished(run) && run.follow_ups.length > 0
-      && h("div", { class: "next", "data-key": "next" }, h("h2", {}, "Ask next"), run.follow_ups.map((words) => button("suggest", words, { class: "example", dir: "auto" }))));
+    (stage === "report" || (stage === "end" && isLatest && story.draft)) && reportPart(exchange, offer.formats));
 }
+
+// Stands between the text of a report and what its sections say about it.
+export const nextView = ({ follow_ups: further }) => h("div", { class: "next" }, h("h2", {}, "Ask next"), further.map((words) => button("suggest", words, { class: "example", dir: "auto" })));
 
 const WAYS = {
   running: ["steer", "Message the researchers", "Send"],
@@ -269,7 +273,7 @@ export const changeable = (run, offer) => (offer?.may_edit ? reportsOf(run).at(-
 // What the words in the box do: they ask on, or change the report, which is named.
 function wayChoice({ way, index, run }, { number, question_id: changed }) {
   const choice = (value, words) => h("label", {}, h("input", { type: "radio", name: "way", value, checked: value === way }), h("span", {}, words));
-  const effect = way === "edit" ? [`Makes version ${number + 1} of `, h("strong", { dir: "auto" }, reportTitle(run)), `${changed === run.question_id ? "" : ", not of the answer above"}; your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
+  const effect = way === "edit" ? [`Makes version ${number + 1} of `, h("strong", { dir: "auto" }, reportTitle(run)), `${changed === run.question_id || !run.has_report ? "" : ", not of the answer above"}; your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
   return h("fieldset", { class: "ways", "data-key": `ways-${index}` }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect));
 }
 
@@ -285,7 +289,7 @@ export function dockView(exchange, offer) {
     exchange.failure && !["failed", "stopped", "starting"].includes(run.status) && h("p", { class: "notice bad", role: "alert", "data-key": "failure" }, exchange.failure),
     run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, run.waiting.strategy === "table" && button("as-table", "As a table"), button("skip", "Continue without answering"), button("end", "Close this question")),
     // Kept in place so that unsent text survives.
-    h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || ["starting", "failed"].includes(run.status) },
+    h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || run.status === "starting" || (run.status === "failed" && !isReplaceable(run)) },
       action in FURTHER && report && wayChoice(exchange, report), fileInput(),
       h("textarea", { id: "words", name: "words", rows: "1", "aria-label": words, placeholder: words, "data-sends": true }),
       h("button", { class: verb !== "Continue" && "main-action" }, verb), fileList(),
