@@ -56,12 +56,10 @@ class RequirementGrade(Form):
     """What to find out, in a sentence understandable on its own; empty if there is nothing to find out."""  # noqa: E501
 
 
+# Nothing reads the next two: a model that has to name what speaks against each conclusion, and what
+# each unknown lacks, finds more of what its edits then mend. The model is shown their docstrings.
 class DoubtedConclusion(Form):
-    """A conclusion of the draft, and what a critical reader would hold against it.
-
-    Nothing reads it: a model that has to name what speaks against each conclusion finds more of
-    what its edits then mend.
-    """
+    """A conclusion of the draft, and what a critical reader would hold against it."""
 
     says: str
     """What it says, in a few words."""
@@ -70,10 +68,7 @@ class DoubtedConclusion(Form):
 
 
 class Unknown(Form):
-    """Something that is not known, and what the draft does not say of it.
-
-    Nothing reads it, like `DoubtedConclusion`.
-    """
+    """Something that is not known, and what the draft does not say of it."""
 
     says: str
     """What is not known, in a few words."""
