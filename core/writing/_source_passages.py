@@ -23,7 +23,7 @@ from ..records.sources import Source
 
 _LEARNINGS_PER_SOURCE = (100, 12, 6, 3, 1)
 """Numbers of learnings per source to show passages for, tried in order until all passages fit."""
-_WINDOWS_PER_LEARNING = 4
+_WINDOWS_PER_LEARNING = 6
 """Maximum number of windows shown for a learning."""
 _WHOLE_WINDOWS = 2
 """Number of windows up to which a source is shown whole, since any of its clauses may decide."""

@@ -118,12 +118,13 @@ class Windows:
 
     def covering(self, claim: str, most: int) -> list[int]:
         """Return the indexes of the window that is most similar to a claim, and of the next ones
-        that have figures of it which those before lack; at most `most`."""
-        missing = plain_figures(claim) & self._places.keys()
+        that have a figure of it, or two words, which those before lack; at most `most`."""
+        figures = plain_figures(claim)
+        missing = words_and_figures(claim) & self._places.keys()
         chosen = list[int]()
         for number in self.best(claim, len(self.windows)):
-            stated = {figure for figure in missing if number in self._places[figure]}
-            if stated or not chosen:
+            stated = {key for key in missing if number in self._places[key]}
+            if not chosen or len(stated) > 1 or not stated.isdisjoint(figures):
                 chosen.append(number)
                 missing -= stated
             if not missing or len(chosen) == most:
