@@ -341,7 +341,7 @@ def linked(messages: Sequence[BaseMessage], settings: Any) -> AIMessage:
     if not texts(messages) or next_page(messages):
         return scout(messages, settings)
     named = list[dict[str, Any]]()
-    for result in results_in(messages):
+    for result in results_in([message for message in messages if isinstance(message, ToolMessage)]):
         addresses = {link["words"]: link["address"] for link in result.get("links", ())}
         names = [*LISTED.findall(result["text"]), *filter(IS_GRANT.match, addresses)]
         for name in dict.fromkeys(names):
