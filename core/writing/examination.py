@@ -759,10 +759,9 @@ class Examination:
             was_supported = before[key].stated in ("supported", "reasoning")
             self._judged[key] = judgement._replace(was_supported=was_supported)
         self._asked_twice.update(again)
-        if not with_pages:
-            # Nothing has changed for the others, but that more may be premises of unproved ones.
-            open_units = [unit for unit in open_units if key_of(unit) in again]
-        await self._prove(open_units)
+        # Without new pages, nothing has changed for others; more premises count for unproved ones.
+        changed = open_units if with_pages else doubtful
+        await self._prove(changed)
         for key, judgement in self._judged.items():
             if not self._is_decided(key, judgement):
                 self._undecided.add(key)
