@@ -133,13 +133,19 @@ def part_characters(limits: Limits) -> int:
 def with_unread_parts(
     found: ScoutResult, results: Iterable[Result], numbered: Sequence[str], length: int
 ) -> ScoutResult:
-    """Return what a scout hands in, with the parts of the pages naming its rows that it was not
-    shown as further places to look; `length` is that of a part."""
-    naming = {candidate.source for candidate in found.rows}
+    """Return what a scout hands in, with the parts that it was not shown as further places to look:
+    of the pages naming its rows, and of those with links to these; `length` is that of a part."""
+    sources = {candidate.source for candidate in found.rows}
     keys = dict(enumerate(numbered, 1))
     rest: dict[str, tuple[int, int]] = {}
-    for result in results:
-        if keys.get(result["document"]) not in naming:
+    shown = list(results)
+    naming = set[str]()
+    for result in shown:
+        if keys.get(result["document"]) in sources:
+            naming.add(result["address"])
+    for result in shown:
+        addresses = {result["address"], *(link["address"] for link in result.get("links", ()))}
+        if addresses.isdisjoint(naming):
             continue
         # The scout may have read on by itself.
         end = result.get("read_on", 0)

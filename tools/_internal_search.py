@@ -186,7 +186,7 @@ async def search_earlier(
     read again."""
     library, limits = Library(context), context.limits
     addresses = Addresses(tool_context.pages, tool_context.question_id)
-    web = WebPages(context, tool_context)
+    web = WebPages(context, tool_context._replace(part_characters=0))
 
     def is_allowed(source: Source) -> bool:
         if source.kind == "document":

@@ -22,12 +22,13 @@ from ..core.evidence.citations.citing import source_key
 from ..core.evidence.text.similarity import distinct
 from ..core.library.library import Library
 from ..core.reading.addresses import Unread, doi_in, parse_address
-from ..core.reading.documents.records import Extract
+from ..core.reading.documents.records import MOST_LINKS, Extract
 from ..core.reading.web_page import WebReader
 from ..core.records import tool_names
 from ..core.records.sources import NotRead, Source, text_hash
 from ..core.settings.context import Context
 from ._addresses import Addresses, exact_address, opened_note
+from ._page_parts import part_of_page
 from ._paper_standing import PaperStanding, paper_standing
 from .engine import RETRIEVED
 from .results import PAGE_CHARACTERS, passages, read_on, window
@@ -45,9 +46,9 @@ _ENTRY = re.compile(r"<entry>.*?</entry>", re.DOTALL)
 _PDF = re.compile(r"""<link\b(?=[^>]*title=["']pdf["'])[^>]*href=["']([^"']+)""")
 _MAX_LINKS = 20
 """Maximum number of links per page that a model is shown."""
-_MAX_PART_LINKS = 100
-"""Maximum number of links that it is shown if it reads pages in order, as scouts of tables do, and
-that are kept of a page."""
+_MAX_KEPT_LINKS = 100
+"""Maximum number of links that are kept of a page; of one that is read in order, as scouts of
+tables do, all are."""
 _LINK_CHARACTERS = 300
 """Links with longer addresses are dropped: a page could fill a model's window with them."""
 _SHOWN_CHARACTERS = 200
@@ -64,7 +65,7 @@ class WebPages:
         self._pages = tool_context.pages
         self._meter = tool_context.meter
         self._question_id = tool_context.question_id
-        self._shown_links = _MAX_PART_LINKS if tool_context.part_characters else _MAX_LINKS
+        self._reads_parts = bool(tool_context.part_characters)
         self._addresses = Addresses(
             tool_context.pages, tool_context.question_id, reads_anew=tool_context.reads_anew
         )
@@ -141,8 +142,11 @@ class WebPages:
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )
         links: list[list[str]] = []
+        most = MOST_LINKS if self._reads_parts else _MAX_KEPT_LINKS
+        has_more_links = len(page.links) == MOST_LINKS
         for link in page.links:
-            if len(links) == _MAX_PART_LINKS:
+            if len(links) == most:
+                has_more_links = True
                 break
             if len(link.address) <= _LINK_CHARACTERS and exact_address(link.address):
                 links.append(list(link))
@@ -150,6 +154,7 @@ class WebPages:
         record = {
             "source": source.model_dump(),
             "links": links,
+            "has_more_links": has_more_links,
             "question_id": self._question_id,
         }
         texts = {source.content_hash: page.text}
@@ -161,9 +166,14 @@ class WebPages:
         """Return the page of a record of `Addresses.opened`; `text`: its text, if it is known."""
         if text is None:
             text = await self._pages.text(str(record["source"]["content_hash"])) or ""
-        kept = record["links"][: self._shown_links]
+        kept = record["links"]
+        unread = ""
+        if not self._reads_parts:
+            kept = kept[:_MAX_LINKS]
+        elif record.get("has_more_links"):
+            unread = f"its links beyond the first {len(kept)}"
         links = tuple((str(words), str(target)) for words, target in kept)
-        return Hit(Source(**record["source"]), text, text, links, is_kept=True)
+        return Hit(Source(**record["source"]), text, text, links, is_kept=True, unread=unread)
 
 
 class OpenUrlArguments(BaseModel):
@@ -213,6 +223,9 @@ class OpenUrl:
         for result in results:
             if isinstance(result, Hit):
                 hits.append(result)
+                if result.unread:
+                    path = result.source.address
+                    not_read.append(NotRead(path=path, reason=result.unread, code="links"))
             elif isinstance(result, NotRead):
                 not_read.append(result)
                 problems.append(unread_words(result))
@@ -281,17 +294,25 @@ class OpenUrl:
     def _windowed(self, hit: Hit, asked: str, start: int) -> Hit | str:
         """Return the hit with the relevant passages of its text or, if `start` is set, the text
         from there on."""
-        if start and start >= len(hit.text):
+        part = self._tool_context.part_characters
+        if part:
+            shown_part = part_of_page(hit.text, hit.links, start, part)
+            hit = hit._replace(
+                excerpt=shown_part.text,
+                links=shown_part.links,
+                read_on=shown_part.read_on,
+                characters=shown_part.characters,
+            )
+        characters = hit.characters or len(hit.text)
+        if start and start >= characters:
             return (
-                f"{hit.source.address!r} has {len(hit.text)} characters, so there is nothing from "
+                f"{hit.source.address!r} has {characters} characters, so there is nothing from "
                 f"{start} on."
             )
-        part = self._tool_context.part_characters
-        if start or part:
-            end = start + (part or PAGE_CHARACTERS)
-            shown = read_on(hit.text, start, end - start)
-            is_cut = bool(part) and end < len(hit.text)
-            return hit._replace(excerpt=shown, read_on=end if is_cut else 0)
+        if part:
+            return hit
+        if start:
+            return hit._replace(excerpt=read_on(hit.text, start, PAGE_CHARACTERS))
         entry = self._tool_context.entries.get(asked)
         if entry:
             windows = windows_of(hit.text)

@@ -147,7 +147,7 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         if unseen:
             excerpts.append(unseen)
         shown = f"{shown}\n{_plain(hit.excerpt)}"
-        if text and hit.excerpt.strip() == text.strip():
+        if text and hit.excerpt.strip() == text.strip() and not hit.read_on:
             is_whole = True
         for words, address in hit.links:
             if words:
@@ -171,7 +171,7 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         "is_retracted": source.is_retracted,
         "has_concern": source.has_concern,
         "score": max(hit.score for hit in hits),
-        "characters": 0 if is_whole else len(text),
+        "characters": 0 if is_whole else hits[0].characters or len(text),
         "read_on": 0 if is_whole else hits[0].read_on,
         "is_whole": is_whole,
         "text": JOINT.join(excerpts),

@@ -204,6 +204,10 @@ class Hit(NamedTuple):
     read_on: int = 0
     """Offset from which the text goes on behind an excerpt that is a part of it in order; 0 if it
     ends there, or if the excerpt has passages on a topic."""
+    characters: int = 0
+    """Length of what can be read from an offset; 0: that of the text."""
+    unread: str = ""
+    """What of its page was not kept, worded for the reader; empty if all was."""
 
 
 class Outcome(NamedTuple):

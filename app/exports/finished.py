@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -35,7 +36,8 @@ _LEFT_OVER = re.compile(r"\*\*|`|^[\s|:-]+$")
 """Emphasis or code markup without its other half, as in a shortened passage, and the line below a
 table header."""
 
-
+_BARE = re.compile(r"[^\W_](?:[^\W_]|[ ,.:;()%/+-])*")
+"""A line without markup, which begins with a letter or digit."""
 _RIGHT = "text-align:right"
 """Style that the Markdown parser gives to the cells of a column that ends in `--:`."""
 
@@ -131,6 +133,10 @@ def plain_words(markdown: str, joint: str = " ") -> str:
     lines."""
     lines = list[str]()
     for line in sanitized(readable(markdown)).splitlines():
+        if _BARE.fullmatch(line):
+            # Parsing what has no markup would take most of the time of a long table.
+            lines.append(" ".join(line.split()))
+            continue
         tokens = list[Token]()
         for block in _markdown().parseInline(_LINE_MARK.sub("", line)):
             tokens += block.children or ()
@@ -253,24 +259,8 @@ class SourceQuote(NamedTuple):
     """The passage; None if the sentence cites none."""
     calculations: tuple[Calculation, ...] = ()
     """The calculations of the judge from which figures of the sentence follow."""
-    words: tuple[str, ...] = ()
-    """The words of sources that decided on the sentence; those of the passage may be among them."""
-
-    @property
-    def passage_parts(self) -> list[str]:
-        """The words of the passage: every second part decided on the sentence, if not all did."""
-        assert self.passage is not None
-        text = plain_words(self.passage.quote, "\n")
-        patterns = list[str]()
-        for words in sorted(self.words, key=len, reverse=True):
-            patterns.append(r"\s+".join(map(re.escape, plain_words(words).split())))
-        deciding = "|".join(filter(None, patterns))
-        if not deciding:
-            return [text]
-        parts = re.split(f"({deciding})", text)
-        if not "".join(parts[::2]).strip():
-            return [text]
-        return parts
+    passage_parts: Sequence[str] = ()
+    """The words of the passage: every second part decided on the sentence, if not all did."""
 
 
 def quotes_of(finished: Finished) -> list[SourceQuote]:
@@ -290,12 +280,9 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
         if own:
             of_judge[verdict.text] = own
     cells = dict[int, str]()
-    calculations = list[tuple[int, tuple[Calculation, ...]]]()
-    quoted = list[tuple[int, list[str]]]()
-    for unit in report_units(report.text, report.keys):
-        if unit.text in of_judge:
-            calculations.append((unit.start, of_judge[unit.text]))
-        quoted.append((unit.start, deciding.get(unit.text, [])))
+    units = report_units(report.text, report.keys)
+    starts = [unit.start for unit in units]
+    for unit in units:
         if unit.kind == "cell":
             # Table cells are shown with their row and column names.
             names = unit.text.removesuffix(unit.raw_words)
@@ -305,13 +292,11 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
         words = cells.get(claim.start) or sentence_words(report.text[claim.start : claim.end])
         known = [passage for passage in claim.passages if passage.source in cited]
         worked = list[Calculation]()
-        for start, lines in calculations:
-            if claim.start <= start < claim.end:
-                worked += lines
-        words_quoted = list[str]()
-        for start, pieces in quoted:
-            if claim.start <= start < claim.end:
-                words_quoted += pieces
+        quoted = list[str]()
+        first = bisect_left(starts, claim.start)
+        for unit in units[first : bisect_left(starts, claim.end)]:
+            worked += of_judge.get(unit.text, ())
+            quoted += deciding.get(unit.text, ())
         for passage in known:
             source = cited[passage.source]
             quote = SourceQuote(
@@ -324,12 +309,38 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
                 verdict=claim.verdict,
                 passage=passage,
                 calculations=tuple(dict.fromkeys(worked)),
-                words=tuple(dict.fromkeys(words_quoted)),
+                passage_parts=_passage_parts(passage, dict.fromkeys(quoted)),
             )
             quotes.append(quote)
         if not known:
             quotes.append(SourceQuote(number, words, 0, "", "", "", claim.verdict, None))
     return quotes
+
+
+def _passage_parts(passage: CitedPassage, quoted: Iterable[str]) -> list[str]:
+    """Return the words of a passage, every second part among those that were quoted, unless all
+    are."""
+    text = plain_words(passage.quote, "\n")
+    # Words may be quoted across lines.
+    line = text.replace("\n", " ")
+    wanted = list(filter(None, map(plain_words, quoted)))
+    parts = list[str]()
+    done = 0
+    while True:
+        found = list[tuple[int, int]]()
+        for words in wanted:
+            start = line.find(words, done)
+            if start >= 0:
+                found.append((start, -len(words)))
+        if not found:
+            break
+        start, length = min(found)
+        parts += [text[done:start], text[start : start - length]]
+        done = start - length
+    parts.append(text[done:])
+    if not "".join(parts[::2]).strip():
+        return [text]
+    return parts
 
 
 def sentence_words(markdown: str) -> str:

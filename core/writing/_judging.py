@@ -199,6 +199,7 @@ class Evidence:
         for number, key in keys.items():
             if key in texts:
                 self.numbers[key] = number
+        self._known = dict[str, Known]()
 
     def add_pages(self, texts: Texts, sources: Mapping[str, Source]) -> None:
         """Add the texts of pages that were opened during the check; `sources` are their sources.
@@ -206,6 +207,7 @@ class Evidence:
         Excerpts that a page does not have stay, since they may have proved a unit.
         """
         self.sources = {**self.sources, **sources}
+        self._known = {}
         for key, pages in texts.items():
             kept = list(pages)
             for text in self._texts.get(key, ()):
@@ -500,9 +502,10 @@ class Evidence:
         """Return the texts, titles and dates of these sources, by key."""
         known = dict[str, Known]()
         for key in keys:
-            if key in self._texts and key in self.sources:
-                source = self.sources[key]
-                known[key] = Known(self._texts[key], source.about)
+            if key not in self._known and key in self._texts and key in self.sources:
+                self._known[key] = Known(self._texts[key], self.sources[key].about)
+            if key in self._known:
+                known[key] = self._known[key]
         return known
 
 

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -667,12 +667,17 @@ class Examination:
             f"{missing} not found."
         )
 
+    @cached_property
+    def _judge_name(self) -> str:
+        """Name of the verifier's model."""
+        return profile_of("verifier", self._context).name
+
     @property
     def notices(self) -> list[str]:
         """Notices for the reader if the verifier's model failed its trial or a part of it."""
         if self._grade in (None, "reasoning"):
             return []
-        name = profile_of("verifier", self._context).name
+        name = self._judge_name
         choose = "You can choose another model (setting models, role verifier)."
         if self._grade == "quotations":
             return [
@@ -754,7 +759,9 @@ class Examination:
             was_supported = before[key].stated in ("supported", "reasoning")
             self._judged[key] = judgement._replace(was_supported=was_supported)
         self._asked_twice.update(again)
-        await self._prove(open_units)
+        # Without new pages, nothing has changed for others; more premises count for unproved ones.
+        changed = open_units if with_pages else doubtful
+        await self._prove(changed)
         for key, judgement in self._judged.items():
             if not self._is_decided(key, judgement):
                 self._undecided.add(key)
@@ -1006,14 +1013,13 @@ class Examination:
         has_proof_to_show = is_supported and unit.is_cited
         if not has_proof_to_show and not is_wrong(unit, judgement):
             return None
-        judge_name = profile_of("verifier", self._context).name
         reasons = _reasons(judgement)
         passages = list[CitedPassage]()
         for passage in self._passages(unit, judgement):
             verdict: SupportVerdict = "unsupported"
             if is_supported:
                 verdict = "supported" if passage.source in judgement.sources else "unchecked"
-            update = {"verdict": verdict, "judge": judge_name, "reasons": reasons}
+            update = {"verdict": verdict, "judge": self._judge_name, "reasons": reasons}
             passages.append(passage.model_copy(update=update))
         return ClaimCheck(
             start=unit.start,

@@ -12,12 +12,13 @@ import pytest
 from kit.engines import Answer, SearchApi, found
 from kit.models import call, calls
 from kit.runs import Lab
-from kit.tables import cell, cells, design, rows, shown, table_lab, value_judge
+from kit.tables import cell, cells, design, row, rows, shown, table_lab, value_judge
 from kit.web import Web, hostile_web
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from deep_research.core.tables.report_tables import sheets_of
 from deep_research.state import ResearchState
+from deep_research.tools.results import results_in
 
 QUESTION = "All grants for harbour towns above 50,000 euros, with giver, amount and deadline."
 PAGE_SIZE = 8
@@ -31,6 +32,7 @@ LISTED = re.compile(r"Programme: (.+?)(?=\n|$)")
 AMOUNT = re.compile(r"It pays (.+?) to")
 DEADLINE = re.compile(r"by (\d{1,2} \w+ \d{4})")
 GIVER = re.compile(r"given by the (.+?)\.")
+IS_GRANT = re.compile(r".+ Quay Grant \d+$")
 DOWN = 3
 """Number of the grant whose page is down."""
 DISPUTED = 5
@@ -328,3 +330,61 @@ async def test_wrong_cells_of_a_model_are_marked_and_right_ones_are_not(
     marked = {row[0].text for row in sheet.rows for cell in row if cell.is_marked}
     down = GRANTS[DOWN - 1].name
     assert marked == planted.keys() - {down}
+
+
+OFFICES = 240
+"""Links of a register that lead to no grant."""
+
+
+def linked(messages: Sequence[BaseMessage], settings: Any) -> AIMessage:
+    """A scout that also hands in what a link names."""
+    if not texts(messages) or next_page(messages):
+        return scout(messages, settings)
+    named = list[dict[str, Any]]()
+    for result in results_in([message for message in messages if isinstance(message, ToolMessage)]):
+        addresses = {link["words"]: link["address"] for link in result.get("links", ())}
+        names = [*LISTED.findall(result["text"]), *filter(IS_GRANT.match, addresses)]
+        for name in dict.fromkeys(names):
+            found_row = row(name, address=addresses.get(name, ""), document=result["document"])
+            named.append(found_row)
+    return rows(*named)(messages, settings)
+
+
+@pytest.mark.parametrize("is_in_text", [True, False])
+async def test_rows_are_filled_from_pages_that_are_behind_the_last_links_of_a_register(
+    tmp_path: Path, web: Web, api: SearchApi, is_in_text: bool
+) -> None:
+    offices = "".join(
+        f'<p><a href="{web.url(f"/office/{number}")}">Office {number}</a></p>'
+        for number in range(OFFICES)
+    )
+    named = [entry(web, grant) for grant in GRANTS]
+    body = f"{offices}{''.join(named)}"
+    if not is_in_text:
+        text = "<p>Towns on the coast may ask for money for their harbours.</p>" * 120
+        body = f'{named[0]}{text}<div class="menu">{offices}{"".join(named[1:])}</div>'
+    web.publish("/register/1", page("Register", body))
+    web.publish("/list", page("Grants for ports", "<p>There are none.</p>" * 20))
+    run = grants_lab(
+        tmp_path, web, api, researcher={"Find the rows of a table": linked, "Fill": fill}
+    )
+    state = await run.ask(QUESTION)
+    table = table_of(state)
+    assert list(table) == [grant.name for grant in COUNTING]
+    for grant in COUNTING:
+        if grant.number != DOWN:
+            assert table[grant.name][1] == grant.amount
+
+
+async def test_links_that_are_too_many_to_be_followed_are_named(
+    tmp_path: Path, web: Web, api: SearchApi
+) -> None:
+    many = "".join(
+        f'<p><a href="{web.url(f"/office/{number}")}">Office {number}</a></p>'
+        for number in range(1_020)
+    )
+    web.publish("/list", page("Grants for ports", many))
+    state = await grants_lab(tmp_path, web, api).ask(QUESTION)
+    assert state.report and state.report.audit
+    [unread] = [file for file in state.report.audit.not_read if file.path == web.url("/list")]
+    assert unread.reason == "its links beyond the first 1000"

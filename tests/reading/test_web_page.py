@@ -49,10 +49,12 @@ async def test_an_article_gives_title_text_date_and_where_it_was_found(
 async def test_links_follow_the_base_of_the_page_are_limited_and_may_be_cards_or_plain_addresses(
     web: Web, reader: WebReader
 ) -> None:
-    links = "".join(f"<li><a href='page{number}'>Berth {number}</a></li>" for number in range(300))
+    links = "".join(
+        f"<li><a href='page{number}'>Berth {number}</a></li>" for number in range(1_100)
+    )
     body = f"<html><head><base href='/ports/'></head><body><p>{web_pages.PARAGRAPH}</p><ul>{links}</ul></body></html>"
     page = await reader.read(web.publish("/a/b", body))
-    assert (len(page.links), page.links[0]) == (200, PageLink("Berth 0", web.url("/ports/page0")))
+    assert (len(page.links), page.links[0]) == (1_000, PageLink("Berth 0", web.url("/ports/page0")))
     card = "<a href='/card'><h3>Low tide</h3><p>What it does.</p></a><a href='/image'><img alt='x'></a>"
     page = await reader.read(web.publish("/cards", web_pages.page_of(web_pages.PARAGRAPH + card)))
     assert page.links == (PageLink("Low tide What it does.", web.url("/card")),)

@@ -395,6 +395,13 @@ async def test_a_scout_is_shown_more_links_of_a_register_than_others_and_may_fol
     assert (len(hit.links), hit.links[-1]) == (100, ("Page 100", last))
     [hit] = (await reading.open(last, part_characters=10_000)).hits
     assert "Harbour grant 991" in hit.text
+    # Where a scout is the first to open it, all links are kept, and each part has its own.
+    await reading.name(other := article(web, "/other", f"{WORDS * 3} {links}"))
+    [hit] = (await reading.open(other, part_characters=10_000)).hits
+    assert len(hit.links) == 130
+    start = hit.text.index("Page 101")
+    [hit] = (await reading.open(other, part_characters=start)).hits
+    assert [words for words, _ in hit.links] == [f"Page {number}" for number in range(1, 101)]
 
 
 async def test_the_reason_for_an_unreadable_page_is_kept_for_one_question(

@@ -76,7 +76,8 @@ function equipCard(card, run) {
   const number = card.querySelector(".number").textContent, foot = card.querySelector(".foot"), badge = card.querySelector(".badge");
   card.removeAttribute("autofocus");
   foot.prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
-  card.querySelector(".badge ~ .small")?.remove();
+  // For ".badge ~ .small", browsers look through the whole page of each card.
+  badge?.parentElement.querySelector(".small")?.remove();
   const marked = MARKED[badge?.className.split(" ")[1]];
   if (marked) badge.parentElement.after(h("p", { class: "small" }, marked));
   badge?.after(h("span", { class: "quiet" }, ` · ${aboutSource(run.sources.find((source) => String(source.number) === number))}`));
@@ -119,7 +120,9 @@ async function takeLater(page, report, pause) {
 export async function putLater(later, put, pause) {
   for (const [holder, piece] of later) {
     await pause();
-    put(() => holder.append(piece));
+    // Cards and rows that are folded away move no line, and looking for one would lay the page out.
+    if (holder.matches("table") && !holder.closest("details:not([open])")) put(() => holder.append(piece));
+    else holder.append(piece);
   }
   for (const holder of new Set(later.map(([holder]) => holder))) if (holder.closest("article table")) equipTable(holder);
 }

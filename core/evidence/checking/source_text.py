@@ -8,7 +8,7 @@ import re
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from threading import Lock
 from typing import NamedTuple
@@ -245,6 +245,7 @@ def rarity_weight(key: str, total: int, count: int) -> float:
     return weight
 
 
+@lru_cache(maxsize=512)
 def words_and_figures(text: str) -> frozenset[str]:
     """Return the stems of a text's words (see `stems`), and its numbers (see `plain_figures`)."""
     return plain_figures(text).union(stems(text))

@@ -19,7 +19,7 @@ from ._page_text import tree_text, write_links
 from ._raised import END, FORMULA, resolve_raised
 from ._tagged import CLOSED_TAG, NOT_XML, enclose, resolve_tags
 from .decode import clean_text, decode
-from .records import Extract, PageLink, Sign, Unreadable
+from .records import MOST_LINKS, Extract, PageLink, Sign, Unreadable
 
 if TYPE_CHECKING:
     pass
@@ -88,7 +88,6 @@ _PAYWALL = (
     r"""isaccessibleforfree\\?["']\s*:\s*\\?["']?false"""
     r"""|itemprop=["']isaccessibleforfree["'][^>]{0,200}false"""
 )
-_MOST_LINKS = 200
 _MOST_EXAMINED = 5000
 """Maximum number of link elements, and of addresses written in the text, to examine on a page."""
 _CARD_BLOCKS = ("div", "p", "li", "h1", "h2", "h3", "h4", "h5", "h6")
@@ -257,7 +256,7 @@ def ordered_links(links: Iterable[PageLink], text: str, address: str) -> tuple[P
     for link in ordered:
         distinct.setdefault(link.address, link)
     distinct.pop(str(parse_address(address)), None)
-    return tuple(distinct.values())[:_MOST_LINKS]
+    return tuple(distinct.values())[:MOST_LINKS]
 
 
 def _address(base: str, reference: str) -> str:

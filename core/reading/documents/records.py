@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 TEXT_CHARACTERS = 50_000_000
 """Maximum length of a text; needed since a small archive within `max_document_bytes` may unpack to
 any size."""
+MOST_LINKS = 1_000
+"""Maximum number of links of a web page."""
 
 DocumentKind = Literal[
     "markdown", "text", "rst", "html", "pdf", "docx", "pptx", "xlsx", "csv", "epub", "json",
@@ -137,7 +139,7 @@ class Extract(NamedTuple):
     """Whether a part of the file is missing in `text`, because of a limit or a page that was not
     read."""
     links: tuple[PageLink, ...] = ()
-    """At most 200 links on a web page; those whose words are in `text` come first."""
+    """At most `MOST_LINKS` links on a web page; those whose words are in `text` come first."""
     signs: tuple[Sign, ...] = ()
     """Signs that a web page's text is not its real content."""
     changed: str = ""
