@@ -29,7 +29,7 @@ from ..core.errors import failure_of, log_failure
 from ..core.events.blocks import ActivityKind, activity
 from ..core.events.call import CallEvents, SilentEvents
 from ..core.events.log import Emitter
-from ..core.events.packets import MessageRead, Packet, Placement
+from ..core.events.packets import Activity, MessageRead, Packet, Placement
 from ..core.evidence.checking.calculator import Calculator
 from ..core.evidence.citations.rendering import plain_line
 from ..core.evidence.exclusion import ExcludedSources
@@ -307,6 +307,11 @@ class Turn(NodeTurn[CallEvents]):
     def announce(self, kind: ActivityKind) -> None:
         """Emit a line on what the node is about to do; call it before the turn's other packets."""
         self.emit(activity(kind, self.state.run.question, self.placement))
+
+    def announce_progress(self, line: str) -> None:
+        """Emit how far the check is, which was announced before."""
+        progress = Activity(placement=self.placement, text=line, icon="brain", is_progress=True)
+        self.emit(progress)
 
     def paid(self, events: CallEvents | None = None) -> AbstractAsyncContextManager[None]:
         """Return a context manager that records the costs of calls within it, even if it fails or

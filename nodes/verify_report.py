@@ -45,7 +45,9 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             unmarked = without_marks(draft.text)
             text, foreign = await into_one_language(unmarked, run, context, turn.events)
             notices += foreign
-            examination = await examination_of(turn, draft, text, filler, pages)
+            examination = await examination_of(
+                turn, draft, text, filler, pages, turn.announce_progress
+            )
             examined = await examination.examine()
             state = turn.state
             notices += examination.notices
