@@ -116,7 +116,7 @@ class NodeTurn(Generic[Events]):
             limits = self.context.limits.for_table()
             self.context = self.context.model_copy(update={"limits": limits})
         self.pages = Pages.of_node(runtime.store, question_id)
-        self.emitter = Emitter.of_node(question_id)
+        self.emitter = Emitter.of_node(question_id, self.context.clock.seconds)
         self.placement = placement
         """Placement (turn and tab indexes) of its first packets."""
         self.events = make_events(self.emitter, placement)
@@ -331,6 +331,12 @@ class Turn(NodeTurn[CallEvents]):
             log_early_end(f"The research of {self.state.run.id}", stop)
         run = self.state.run.model_copy(update={"active_seconds": self._watch.seconds, **changes})
         return StateUpdate(run=run, spending=self.spending)
+
+    @property
+    def worked(self) -> float:
+        """Seconds for which runs have worked on the question, as the log has them: also those of
+        rounds that were stopped."""
+        return max(self._watch.seconds, self.emitter.worked)
 
     def update(self, **changes: Any) -> StateUpdate:
         """Like `costs`, but also advance the turn number; for turns that emitted packets."""
