@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..core.dialogue.conversation import Conversation
 from ..core.evidence.checking.source_text import SourceText
@@ -36,12 +36,17 @@ def context_of_check(turn: Turn) -> Context:
 
 
 async def examination_of(
-    turn: Turn, draft: Draft, text: str, filler: Filler, pages: UnreadPages | None = None
+    turn: Turn,
+    draft: Draft,
+    text: str,
+    filler: Filler,
+    pages: UnreadPages | None = None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> Examination:
     """Return the check of a draft with this text, and with the title above it.
 
     It takes the verdicts of the thread's last report, and those that were made ahead of the check.
-    Without `pages` it opens none.
+    Without `pages` it opens none. `on_progress`: see `Examination`.
     """
     # The title is printed above the text, so it is checked with it.
     titled = [title_line(turn.state.title), text]
@@ -60,6 +65,7 @@ async def examination_of(
         judge_calls=draft.judge_calls,
         may_ask=lambda: not turn.budget.used_up(),
         quotations=await _quotations(turn, draft),
+        on_progress=on_progress,
     )
 
 

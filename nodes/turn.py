@@ -29,7 +29,7 @@ from ..core.errors import failure_of, log_failure
 from ..core.events.blocks import ActivityKind, activity
 from ..core.events.call import CallEvents, SilentEvents
 from ..core.events.log import Emitter
-from ..core.events.packets import MessageRead, Packet, Placement
+from ..core.events.packets import Activity, MessageRead, Packet, Placement
 from ..core.evidence.checking.calculator import Calculator
 from ..core.evidence.citations.rendering import plain_line
 from ..core.evidence.exclusion import ExcludedSources
@@ -116,7 +116,7 @@ class NodeTurn(Generic[Events]):
             limits = self.context.limits.for_table()
             self.context = self.context.model_copy(update={"limits": limits})
         self.pages = Pages.of_node(runtime.store, question_id)
-        self.emitter = Emitter.of_node(question_id)
+        self.emitter = Emitter.of_node(question_id, self.context.clock.seconds)
         self.placement = placement
         """Placement (turn and tab indexes) of its first packets."""
         self.events = make_events(self.emitter, placement)
@@ -308,6 +308,11 @@ class Turn(NodeTurn[CallEvents]):
         """Emit a line on what the node is about to do; call it before the turn's other packets."""
         self.emit(activity(kind, self.state.run.question, self.placement))
 
+    def announce_progress(self, line: str) -> None:
+        """Emit how far the check is, which was announced before."""
+        progress = Activity(placement=self.placement, text=line, icon="brain", is_progress=True)
+        self.emit(progress)
+
     def paid(self, events: CallEvents | None = None) -> AbstractAsyncContextManager[None]:
         """Return a context manager that records the costs of calls within it, even if it fails or
         is stopped.
@@ -326,6 +331,12 @@ class Turn(NodeTurn[CallEvents]):
             log_early_end(f"The research of {self.state.run.id}", stop)
         run = self.state.run.model_copy(update={"active_seconds": self._watch.seconds, **changes})
         return StateUpdate(run=run, spending=self.spending)
+
+    @property
+    def worked(self) -> float:
+        """Seconds for which runs have worked on the question, as the log has them: also those of
+        rounds that were stopped."""
+        return max(self._watch.seconds, self.emitter.worked)
 
     def update(self, **changes: Any) -> StateUpdate:
         """Like `costs`, but also advance the turn number; for turns that emitted packets."""

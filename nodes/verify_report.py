@@ -45,7 +45,9 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             unmarked = without_marks(draft.text)
             text, foreign = await into_one_language(unmarked, run, context, turn.events)
             notices += foreign
-            examination = await examination_of(turn, draft, text, filler, pages)
+            examination = await examination_of(
+                turn, draft, text, filler, pages, turn.announce_progress
+            )
             examined = await examination.examine()
             state = turn.state
             notices += examination.notices
@@ -69,7 +71,8 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     is_partly_checked = was_checked and examination.is_cut_off
     has_gaps = any(missing) or is_partly_checked
     status = "completed_with_gaps" if has_gaps else "completed"
-    update = turn.update(status=status, notices=tuple(notices))
+    # Lists and exports of the run show the same time as its packets.
+    update = turn.update(status=status, notices=tuple(notices), active_seconds=turn.worked)
     spending = {**state.spending, **turn.spending}
     turn.apply(run=update["run"], spending=spending, report=report)
     if was_checked:

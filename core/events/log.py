@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain, count
 from typing import Any, NamedTuple, Self
@@ -89,12 +89,16 @@ class LogPart(NamedTuple):
 class Log:
     """Writes the log of one question."""
 
-    def __init__(self, pages: Pages, question_id: str) -> None:
+    def __init__(
+        self, pages: Pages, question_id: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`clock` returns seconds since any moment."""
         self._pages, self._question_id = pages, question_id
+        self._clock = clock
         self._waiting: list[Data] = []
         self._parts: int | None = None
         """Number of stored parts; None before the first is stored."""
-        self._began = time.monotonic()
+        self._began = clock()
         self._worked_before = 0.0
         """Time of work before this run; known once `_parts` is."""
         self._is_over = False
@@ -128,7 +132,12 @@ class Log:
     @property
     def _seconds(self) -> float:
         """Seconds since this run began."""
-        return round(time.monotonic() - self._began, 1)
+        return self._clock() - self._began
+
+    @property
+    def worked(self) -> float:
+        """The time of work so far."""
+        return self._worked_before + self._seconds
 
     def _start_storing(self) -> None:
         if self._timer:
@@ -163,7 +172,7 @@ class Log:
             name = _part_name(self._question_id, self._parts)
             part = LogPart(
                 packets=timed,
-                worked=round(self._worked_before + self._seconds, 1),
+                worked=round(self.worked, 1),
                 at=round(time.time(), 1),
                 is_over=self._is_over,
             )
@@ -195,18 +204,23 @@ class Emitter:
         """Whether a client listens."""
 
     @classmethod
-    def of_node(cls, question_id: str) -> Self:
+    def of_node(cls, question_id: str, clock: Callable[[], float] = time.monotonic) -> Self:
         """Return the emitter of the calling node for this question; it logs nothing if the run has
-        no thread id."""
+        no thread id. `clock`: see `Log`."""
         if not get_config().get("configurable", {}).get("thread_id"):
             return cls(get_stream_writer())
         pages = Pages.of_node(get_store(), question_id)
         logs = _logs.get()
         name = (pages.thread, question_id)
         if name not in logs:
-            logs[name] = Log(pages, question_id)
+            logs[name] = Log(pages, question_id, clock)
             logs[name].begin()
         return cls(get_stream_writer(), logs[name])
+
+    @property
+    def worked(self) -> float:
+        """The time of work so far, as it is logged; 0 without a log."""
+        return self._log.worked if self._log else 0.0
 
     def emit(self, *packets: Packet) -> None:
         """Emit packets in this order."""

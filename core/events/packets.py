@@ -144,6 +144,8 @@ class Activity(Packet):
     icon: Icon
     step_title: str = ""
     """Title of the step that the activity belongs to; empty if it belongs to none."""
+    is_progress: bool = False
+    """Whether it only says how far the activity before it is."""
 
 
 class Summary(Packet):

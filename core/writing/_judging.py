@@ -544,13 +544,14 @@ async def judge(
     calls: int,
     report: Sequence[ReportUnit],
     before: Judgements = MappingProxyType({}),
+    on_judged: Callable[[Judgements], None] = lambda _: None,
 ) -> tuple[dict[UnitKey, UnitJudgement], int]:
     """Have the verifier's model judge units in at most `calls` calls.
 
     Returns judgements by key, still to be proved, and the number of calls made. `report` are all
     units of the report, on which conclusions may rest. At a second look, `before` has the earlier
-    judgements, and more passages are shown. A model that fails with many units, or has a small
-    window, gets few units per call.
+    judgements, and more passages are shown. `on_judged` is called with the judgements of each call.
+    A model that fails with many units, or has a small window, gets few units per call.
     """
     context = filler.context
     profile = profile_of("verifier", context)
@@ -560,7 +561,13 @@ async def judge(
     if not has_few:
         most = max(most, profile.output_tokens(context.limits.form_tokens))
     batches = _batches(units, most, has_few=has_few)[: max(0, calls)]
-    work = [_judge(batch, evidence, filler, report, before) for batch in batches]
+
+    async def judged_batch(batch: Sequence[ReportUnit]) -> dict[UnitKey, UnitJudgement]:
+        judgements = await _judge(batch, evidence, filler, report, before)
+        on_judged(judgements)
+        return judgements
+
+    work = [judged_batch(batch) for batch in batches]
     judged = dict[UnitKey, UnitJudgement]()
     failed = list[ReportUnit]()
     for batch, judgements in zip(batches, await asyncio.gather(*work), strict=True):
@@ -569,7 +576,8 @@ async def judge(
             failed += batch
     if has_few or JudgeUnits.tool_name() not in filler.unfilled:
         return judged, len(batches)
-    more, made = await judge(failed, evidence, filler, calls - len(batches), report, before)
+    calls_left = calls - len(batches)
+    more, made = await judge(failed, evidence, filler, calls_left, report, before, on_judged)
     return judged | more, len(batches) + made
 
 

@@ -271,6 +271,10 @@ def _replacement(fault: Fault, text: str, evidence: Evidence) -> str:
     return line
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _right_words(fault: Fault) -> list[str]:
     """Return the words of a faulty sentence outside its wrong units, in order."""
     right = list[str]()
@@ -385,6 +389,7 @@ class Examination:
         judge_calls: int = 0,
         may_ask: Callable[[], bool] = lambda: True,
         quotations: Mapping[str, Sequence[Quotation]] = MappingProxyType({}),
+        on_progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Prepare the examination of a report.
 
@@ -397,7 +402,7 @@ class Examination:
         would be corrected or marked though only search excerpts of their sources were read; without
         it, these decide. `judge_calls` of the report's calls to the verifier's model were made
         before. `may_ask` says whether the budget of the run allows a further call. `quotations`:
-        see `Evidence`.
+        see `Evidence`. `on_progress` is given a line, each another one, when `examine` gets on.
         """
         self.texts = texts
         """The texts of the sources by key, with those of the pages that were opened."""
@@ -425,6 +430,12 @@ class Examination:
         self._grade: JudgeGrade | None = None
         # Units on which the model was asked a second time.
         self._asked_twice = set[UnitKey]()
+        self._on_progress = on_progress
+        self._in_draft = list[UnitKey]()
+        # Units that wait for a verdict of the model.
+        self._waiting = set[UnitKey]()
+        # How many units of the draft are checked, as far as that was reported.
+        self._reported = -1
         self._repairs: dict[str, Repair] = {}
         # What a unit was corrected to, and why, by its text.
         self._corrections: dict[str, tuple[str, str]] = {}
@@ -447,6 +458,7 @@ class Examination:
         """
         draft = await self._current_units()
         await self._take_kept(draft)
+        self._in_draft = [key_of(unit) for unit in draft]
         may_repair = self._context.verify == "repair"
         if may_repair and not RoleModels(self._context).is_extractive("writer"):
             await self._judge(draft, self._calls_for_draft)
@@ -735,7 +747,10 @@ class Examination:
         report = report or await self._current_units()
         report = [unit for unit in report if not self._is_known_wrong(unit)]
         try:
-            judged, made = await judge(open_units, self._evidence, self._filler, calls, report)
+            self._wait_for(map(key_of, open_units))
+            judged, made = await judge(
+                open_units, self._evidence, self._filler, calls, report, on_judged=self._note_first
+            )
         except ToolsMissing:
             # With `trust_verifier` there is no trial that shows it earlier.
             self._grade = "unsound"
@@ -752,8 +767,9 @@ class Examination:
         doubtful = [unit for unit in open_units if key_of(unit) in before]
         if doubtful and not self._allows_call():
             calls_left = 0
+        self._wait_for(before)
         again, more = await judge(
-            doubtful, self._evidence, self._filler, calls_left, report, before
+            doubtful, self._evidence, self._filler, calls_left, report, before, self._note_last
         )
         for key, judgement in again.items():
             was_supported = before[key].stated in ("supported", "reasoning")
@@ -769,6 +785,28 @@ class Examination:
             self._judged.pop(key, None)
         self._judge_calls_left -= made + more
         self.calls_made += made + more
+
+    def _note_first(self, judged: Judgements) -> None:
+        """Note the verdicts of a first look; what was not found waits for the second."""
+        found = set[UnitKey]()
+        for key, judgement in judged.items():
+            if judgement.stated != "not_found":
+                found.add(key)
+        self._wait_for(self._waiting - found)
+
+    def _note_last(self, judged: Judgements) -> None:
+        """Note the verdicts of a second look."""
+        self._wait_for(self._waiting - judged.keys())
+
+    def _wait_for(self, keys: Iterable[UnitKey]) -> None:
+        """Note which units wait for a verdict; report how many of the draft do not, if these are
+        more than before."""
+        self._waiting = set(keys)
+        checked = len([key for key in self._in_draft if key not in self._waiting])
+        if self._in_draft and checked > self._reported:
+            self._reported = checked
+            total = _counted(len(self._in_draft), "statement")
+            self._on_progress(f"Checking: {checked} of {total}")
 
     def _allows_call(self) -> bool:
         """Whether the budget of the run allows a further call, which there is a reason to make."""
@@ -1118,6 +1156,8 @@ class Examination:
             faults = _independent(faults)
         if faults and not self._allows_call():
             return
+        if faults and not is_last:
+            self._on_progress(f"Correcting {_counted(len(faults), 'sentence')}")
         for fault in faults:
             self._sent_to_writer.update(map(key_of, fault.units))
         if faults:

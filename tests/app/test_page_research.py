@@ -22,6 +22,8 @@ from deep_research.core.events.blocks import wordings_of
 OPEN = "What does the draft leave open?"
 SECTIONED = "What is on the coast, in sections?"
 LONG = "What is on the coast, in long sections?"
+REWORDED = "What is on the coast, in other words?"
+FROM_READ = "Who else kept it, by what you have read?"
 BROKEN = "Which researcher writes nothing?"
 BROKEN_TASK = "light, by a model that writes nothing"
 LIT = "It was in 1844, not before, that it was lit."
@@ -44,6 +46,10 @@ def plan(request: Received) -> Reply:
     return say(f"1. The light\n2. Its keeper{checklist}")
 
 
+def route(request: Received) -> Reply:
+    return use(("answer_from_read" if FROM_READ in request.prompt else "generate_plan", {}))
+
+
 def orchestrate(request: Received) -> Reply:
     if FURTHER in request.prompt:
         return END if FACTS["harbour"] in request.prompt else hand_out("harbour")
@@ -60,6 +66,10 @@ def find(request: Received) -> Reply:
 
 
 def write(request: Received) -> Reply:
+    if FROM_READ in request.prompt:
+        return say(f"{FACTS['keeper']} [2]")
+    if REWORDED in request.prompt:
+        return say(f"{LIT} [1] {FACTS['keeper']} [2]")
     if SECTIONED not in request.prompt or FURTHER in request.prompt:
         return LONG_REPORT if LONG in request.prompt else written(request)
     return say(f"## Light\n\n{FACTS['light']} [1]\n\n## Keeper\n\n{FACTS['keeper']} [2]\n\n{WRONG}")
@@ -88,6 +98,7 @@ def grade(request: Received) -> Reply:
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
     script = {
+        "clarifier": route,
         "planner": plan,
         "orchestrator": orchestrate,
         "finding": find,
@@ -174,6 +185,70 @@ def test_a_written_report_whose_sections_are_judged_is_said_to_be_checked(
             route.continue_()
         page.unroute_all()
         page.locator(".report button.cite").first.wait_for()
+
+
+def test_it_is_said_how_many_statements_are_checked(
+    reader: Reader, desk: WireDesk, barriers_of: Barriers
+) -> None:
+    with reader.page() as page:
+        doing = page.locator("#strip .doing")
+        desk.holds.points.add(Point("verifier", LIT))
+        ask(page, REWORDED)
+        # The other one is a quotation.
+        doing.filter(has_text=re.compile(r"^Checking: 1 of 2 statements · \d+ s$")).wait_for()
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        page.reload()
+        doing.filter(has_text="Checking: 1 of 2 statements").wait_for()
+        desk.holds.release()
+        page.locator(".report article").wait_for()
+
+
+def test_a_follow_up_that_is_answered_from_what_was_read_shows_no_research(
+    reader: Reader, desk: WireDesk, barriers_of: Barriers
+) -> None:
+    with reader.page() as page:
+        ask(page)
+        page.locator(".report article").wait_for()
+        desk.holds.points.add(Point("writer", "", 3))
+        reply(page, FROM_READ, "Ask")
+        answer = page.locator(".exchange").nth(1)
+        answer.get_by_text("Answering from what was read").wait_for()
+        page.locator("#strip .doing", has_text="Writing the report").wait_for()
+        assert not page.get_by_role("button", name="Finish with what you have").is_visible()
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        page.reload()
+        answer.get_by_text("Answering from what was read").wait_for()
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("This run was stopped").wait_for()
+        page.get_by_role("button", name="Continue").first.click()
+        answer.locator(".byline", has_text="From what was read").wait_for()
+        answer.locator(".report article", has_text=FACTS["keeper"]).wait_for()
+        assert answer.locator("[data-part=research], .task").count() == 0
+
+
+PASSAGES = """async (depth) => {
+  const {add, begin} = await import("/page/story.js"), {noSigns} = await import("/page/living.js");
+  const {exchangeView} = await import("/page/thread.js");
+  const run = {depth, status: "running", messages: [], waiting: {}, versions: [], sources: [], sent: [], follow_ups: [], nodes: [], spent: {calls: 1}, plan: ""};
+  const story = begin(), placement = {turn_index: 1, tab_index: 0, sub_turn_index: null};
+  const content = "Source [1]:\\n\\n| Year |\\n|---|\\n| 1844 |\\n\\nSource [2]:\\n\\nIt is white.";
+  add(story, {type: "research_agent_start", research_task: "Light", placement, at: 1});
+  add(story, {type: "intermediate_report_delta", content, placement, at: 2});
+  add(story, {type: "intermediate_report_cited_docs", placement, at: 2});
+  const view = exchangeView({index: 0, run, story, slice: [], signs: noSigns(), sent: [], isLatest: true, worked: 0, since: 0}, {formats: []});
+  return [view.querySelector(".gist")?.textContent, view.querySelector(".task .names:last-child summary")?.textContent];
+}"""
+"""The excerpt on the card of a task, and what its text is called."""
+
+
+def test_passages_of_a_single_search_are_not_shown_as_a_finding(reader: Reader) -> None:
+    with reader.page() as page:
+        assert page.evaluate(PASSAGES, "standard") == [
+            "Source: Source: It is white.",
+            "Whole finding",
+        ]
+        assert page.evaluate(PASSAGES, "quick") == [None, "Passages found"]
+        assert page.evaluate(PASSAGES, "recalled") == [None, None]
 
 
 def test_examples_are_worded_from_the_documents_by_the_model_once(

@@ -350,3 +350,31 @@ async def test_the_time_of_work_goes_on_where_a_stopped_run_ended(tmp_path: Path
     assert held == len(before)
     times = [packet["worked"] for packet in after]
     assert times == sorted(times) and times[0] >= worked
+
+
+async def test_a_finished_run_is_listed_with_the_time_of_work_also_that_of_a_stopped_round(
+    tmp_path: Path,
+) -> None:
+    call, clock = Hanging(), HandClock()
+    run = lab(
+        tmp_path,
+        clock=clock,
+        orchestrator=[research("slow task"), REPORT],
+        researcher=[search("Ada Moran"), call, REPORT, "Slow. [1]"],
+        writer=[clock.after(20, "Slow. [1]")],
+    )
+    asking = asyncio.create_task(run.ask())
+    await call.is_begun.wait()
+    clock.time += 100
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    # The pause does not count.
+    clock.time += 1000
+    state = await run.ask(None)
+    *_, last = await StoredLog(
+        Pages(run.graph.page_store, thread_id(run.thread)), state.run.id
+    ).read()
+    assert state.report and state.report.audit
+    times = (state.run.active_seconds, state.report.audit.seconds, last["worked"])
+    assert times == (120, 120, 120)

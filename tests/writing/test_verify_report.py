@@ -571,6 +571,28 @@ async def test_a_small_window_is_given_few_statements_at_once(tmp_path: Path) ->
     assert len(sizes) > 2
 
 
+async def test_it_is_said_how_many_statements_are_checked_and_corrected(tmp_path: Path) -> None:
+    text = f"It stands 83 metres tall. [1] {LINES}"
+    run, state = await ask(
+        tmp_path,
+        [text, rewritten("It stands 38 metres tall. [1]")],
+        profile=ModelProfile(max_input_tokens=20_000),
+        allow_small_window=True,
+    )
+    total = audited(state).checked
+    progress = [each["text"] for each in run.of_type("activity") if each["is_progress"]]
+    *checking, correcting = progress
+    assert correcting == "Correcting 21 sentences"
+    counts = [int(line.split()[1]) for line in checking]
+    assert checking == [f"Checking: {number} of {total} statements" for number in counts]
+    # They are judged in several calls.
+    assert counts[0] == 0 and counts[-1] == total and counts == sorted(set(counts))
+    assert len(counts) > 3
+    again = [each.model_dump() for each in await run.replayed()]
+    shown = [each["text"] for each in again if each.get("is_progress")]
+    assert shown == progress
+
+
 TABLE = "| Year | Keeper | Oil |\n| --- | --- | --- |\n"
 ROWS = [f"| {1901 + number} | Moran | {number + 20} t [1] |\n" for number in range(6)]
 

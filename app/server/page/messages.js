@@ -39,5 +39,5 @@ export function messageList(exchange, during) {
 export const isHeard = ({ run, story }) => !story.isWriting && !run.is_finishing;
 
 // Research that has begun can be finished with what it has.
-export const finishButton = ({ run, story }) => story.branches.length > 0 && isHeard({ run, story })
+export const finishButton = ({ run, story }) => story.branches.length > 0 && run.depth !== "recalled" && isHeard({ run, story })
   && button("finish", "Finish with what you have", { class: "stop", title: "No new searches; the report is written from what was found" });

@@ -91,7 +91,7 @@ export function add(story, packet) {
   story.asked ||= packet.at;
   // The time of work, without pauses; logs of earlier versions have only the time of day.
   Object.assign(story, { last: packet.at, worked: packet.worked ?? packet.at - story.asked });
-  if (BEGINS.has(packet.type)) story.since = story.worked;
+  if (BEGINS.has(packet.type) && !packet.is_progress) story.since = story.worked;
   const { turn_index: turn, tab_index: tab, sub_turn_index: step } = packet.placement;
   const key = `${turn}.${tab}`;
   const begins = { research_agent_start: [packet.research_task, ""], step_started: [packet.task, packet.title] }[packet.type];

@@ -11,6 +11,7 @@ import { tableHolder } from "./table.js";
 import { trustLine } from "./trust.js";
 import { isEdit, kindWords, reportTitle, reportsOf, revertWords } from "./versions.js";
 
+const FROM_READ = "Answering from what was read";
 const LONG_QUESTION = 130, LONG_LINE = 300, MOST_CARDS = 30;
 
 // The part (plan, answer, research, report, end) that a question has reached; it is open and kept in view.
@@ -89,6 +90,9 @@ function againControl({ run, story }, task) {
   return button("again", "Try again", { value: task });
 }
 
+// A single search, or what was read before, is handed on as passages, which are no finding.
+const hasPassages = ({ depth }) => ["quick", "recalled"].includes(depth);
+
 // A failed researcher shows why instead of the excerpts that it has left.
 function taskCard(exchange, branch) {
   const { run, isLatest } = exchange;
@@ -97,11 +101,11 @@ function taskCard(exchange, branch) {
   return h("section", { class: `task ${state.replace(" ", "-")}`, "data-key": branch.key, "aria-label": branch.title },
     h("h3", { title: branch.task }, dot({ done: "completed", "at work": "running" }[state] ?? state), branch.title),
     state === "at work" && [branch.past.slice(-3).map((words) => h("p", { class: "past" }, words)), h("p", { class: "now", "data-line": branch.key }, lineOf(exchange, branch))],
-    state === "done" && branch.finding && h("p", { class: "gist" }, shortened(plain(branch.finding), 240)), [...new Set(branch.errors)].map((words) => h("p", { class: "notice bad" }, words)),
+    state === "done" && branch.finding && !hasPassages(run) && h("p", { class: "gist" }, shortened(plain(branch.finding), 240)), [...new Set(branch.errors)].map((words) => h("p", { class: "notice bad" }, words)),
     state === "failed" && isLatest && h("p", { class: "again" }, againControl(exchange, branch.task)),
     h("div", { class: "counts" }, h("span", {}, state, state === "at work" ? [" · ", h("span", { class: "clock", "data-since": branch.began }, workedSince(exchange, branch.began))] : seconds >= 1 && ` · ${duration(seconds)}`),
       names(branch.searches, "search"), names([...branch.pages.values()], "page"), names([...new Set(branch.files.values())], "file"), names(branch.learned.map(plain), "finding"),
-      state === "done" && branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
+      state === "done" && branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, hasPassages(run) ? "Passages found" : "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
 }
 
 function researchLine({ story }) {
@@ -130,7 +134,9 @@ function roundView(exchange, [turn, branches], at, rounds) {
 const cardsOf = (branches) => (branches.length > MOST_CARDS ? branches.filter(({ state }) => state !== "done").slice(-MOST_CARDS) : branches);
 
 function researchPart(exchange, stage) {
-  const { story } = exchange;
+  const { run, story } = exchange;
+  // The finished answer says the same beside its date.
+  if (run.depth === "recalled") return run.status === "running" && h("p", { class: "quiet", "data-part": "research" }, FROM_READ);
   if (!story.branches.length && !story.looking.length) return null;
   const isOpen = stage === "research" || (stage === "end" && story.branches.length > 0);
   const failed = failures(story.branches), done = story.branches.filter(isOver).length - failed;
@@ -249,6 +255,7 @@ function doing(exchange) {
   if (run.is_finishing && !story.isWriting && !run.nodes.some((name) => name.startsWith("write_"))) return "Finishing with what was found";
   if (late) return `More research: ${late.title}`;
   if (run.nodes.includes("orchestrate")) return isResearched ? "Evaluating what was found" : "Deciding what to research";
+  if (run.depth === "recalled" && run.nodes.includes("look_up")) return FROM_READ;
   // The node that has written it may still wait for its check.
   if (isWritten(exchange)) return story.activity;
   return run.nodes.map((name) => NODES[name]).find(Boolean) || story.activity || (isResearched ? "Researching" : "Reading the question");
