@@ -123,7 +123,10 @@ class Windows:
         missing = words_and_figures(claim) & self._places.keys()
         chosen = list[int]()
         for number in self.best(claim, len(self.windows)):
-            stated = {key for key in missing if number in self._places[key]}
+            stated = set[str]()
+            for key in missing:
+                if number in self._places[key]:
+                    stated.add(key)
             if not chosen or len(stated) > 1 or not stated.isdisjoint(figures):
                 chosen.append(number)
                 missing -= stated
