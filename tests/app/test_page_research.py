@@ -212,6 +212,26 @@ def test_the_time_until_a_model_is_asked_again_is_counted_down(reader: Reader) -
         ]
 
 
+BEGUN = """async () => {
+  const {noSigns} = await import("/page/living.js"), {begin} = await import("/page/story.js");
+  const {strip} = await import("/page/thread.js");
+  const doing = (nodes, plan) => strip({run: {status: "running", nodes, plan}, story: begin(), signs: noSigns(), passing: null, stepped: 0}, 0, {})
+    .find(({className}) => className === "doing").textContent;
+  return [doing(["clarify"], ""), doing(["review_plan"], "1. Light"), doing(["researcher"], "1. Light"), doing(["researcher"], "")];
+}"""
+"""What a run is said to do before its first researcher has said anything."""
+
+
+def test_a_run_whose_question_was_read_is_not_said_to_read_it_again(reader: Reader) -> None:
+    with reader.page() as page:
+        assert page.evaluate(BEGUN) == [
+            "Reading the question",
+            "Deciding what to research",
+            "Researching",
+            "Researching",
+        ]
+
+
 def test_what_the_draft_leaves_open_is_researched_in_view(
     reader: Reader, desk: WireDesk, barriers_of: Barriers
 ) -> None:
