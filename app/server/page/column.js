@@ -66,9 +66,10 @@ export function draw() {
     drawFiles();
     drawStrip();
   });
-  // Whoever asks by keyboard goes on in the box, which is hidden until the run has begun.
-  if (page.thread.isTyping && byId("words").checkVisibility()) {
-    giveBack(byId("words"));
+  // Whoever asks by keyboard goes on in the box, which is hidden until the run has begun, or with the plan; what is typed must not press its button.
+  const words = byId("words"), next = words.checkVisibility() ? words : !words.value && byId("column").querySelector(".review .main-action");
+  if (page.thread.isTyping && next) {
+    giveBack(next);
     page.thread.isTyping = false;
   }
   write();
