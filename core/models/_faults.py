@@ -228,23 +228,20 @@ class AnswerSilent(TimeoutError):
         )
 
 
-def explain(
-    error: Exception, role: str, model: str, *, has_answered: bool = False
-) -> DeepResearchError:
+def explain(error: Exception, who: str, *, has_answered: bool = False) -> DeepResearchError:
     """Return the error to show to the user (one line) for an error of a call; a general one if its
     kind is not known.
 
-    `has_answered`: the model has answered in this run, so its settings are right. Only numbers and
-    names of request fields are taken from the original message, since the rest may contain the key.
+    `who` names the model (`RoleModels.subject`). `has_answered`: it has answered in this run, so
+    its settings are right. Only numbers and names of request fields are taken from the original
+    message, since the rest may contain the key.
     """
     if isinstance(error, DeepResearchError):
         return error
     kind = fault_kind(error)
     if kind is None:
         name = type(error).__name__
-        return ModelFailed(
-            f"The {role}'s model failed ({name}); try again, or choose another (models)."
-        )
+        return ModelFailed(f"{who} failed ({name}); try again, or choose another (models).")
     hints = dict.fromkeys(_HINTS, "") if has_answered else _HINTS
     details = {**_details(error), **hints}
     host = details["host"]
@@ -253,7 +250,7 @@ def explain(
         details["barrier"] = f"{problem}."
     else:
         details["barrier"] = f"the connection to {host} failed; is it up{details['right']}?"
-    details["who"] = f"The {role}'s model {model!r}"
+    details["who"] = who
     return _ERRORS.get(kind, ModelFailed)(_TEXTS[kind].format_map(details))
 
 

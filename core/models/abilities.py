@@ -38,12 +38,10 @@ def chat_model_for(
     request: Request, context: Context, events: CallEvents, retries: RetryBudget
 ) -> CompatibleChatModel:
     """Return the model of the request's role, which calls tools whatever its server can do."""
-    role = request.role
-    model = compatible_model(role, context)
-    name = model.shown_name
+    model = compatible_model(request.role, context)
     changes = {
         "model": RoleModel(request=request, context=context, events=events, retries=retries),
-        "trial": partial(_trial, role, name, events),
+        "trial": partial(_trial, request.role, context, events),
     }
     return model.model_copy(update=changes)
 
@@ -63,15 +61,16 @@ def compatible_model(role: Role, context: Context) -> CompatibleChatModel:
 
 
 @contextmanager
-def _trial(role: Role, name: str, events: CallEvents) -> Iterator[None]:
+def _trial(role: Role, context: Context, events: CallEvents) -> Iterator[None]:
     """Announce a trial, and explain the errors of its calls."""
+    name = profile_of(role, context).name
     events.emit(
         Activity(placement=events.placement, text=f"Testing how {name} calls tools", icon="brain")
     )
     try:
         yield
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
-        ours = explain(error, role, name)
+        ours = explain(error, RoleModels(context).subject(role))
         if not isinstance(ours, UserMistake):
             log_failure(__name__, error, "The %s's model could not be tested", role)
         # The original message may contain the key.
@@ -127,7 +126,7 @@ async def try_tool_calls(role: Role, context: Context, events: CallEvents) -> st
         ability = await chat_model_for(request, context, events, retries).find_out()
     except Exception as error:  # noqa: BLE001 - every provider has its own errors
         # The original message may contain the key.
-        raise explain(error, role, profile_of(role, context).name) from None
+        raise explain(error, RoleModels(context).subject(role)) from None
     if ability is None:
         return ""
     return f"{_FOUND[ability.rung]} Rung: {ability.rung}."

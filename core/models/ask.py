@@ -286,7 +286,8 @@ class _Call(NamedTuple):
             except Exception as error:
                 name = profile_of(role, self.context).name
                 kind = fault_kind(error)
-                ours = explain(error, role, name, has_answered=self.retries.has_answered(name))
+                who = RoleModels(self.context).subject(role)
+                ours = explain(error, who, has_answered=self.retries.has_answered(name))
                 if kind is None or self.events.has_shown or not remedies.apply(error, kind):
                     is_known = kind is not None or isinstance(error, DeepResearchError)
                     if not is_known and not is_named(role, self.context):

@@ -422,6 +422,12 @@ class RoleModels(NamedTuple):
                 if is_asked and hasattr(model, "read_window"):
                     notes.windows[at_server] = await model.read_window()
 
+    def subject(self, role: Role) -> str:
+        """Return how errors name a role's model: with the role only if the roles have several."""
+        chosen = {str(_chosen(each, self.context)) for each in ROLES}
+        name = f"The model {profile_of(role, self.context).name!r}"
+        return name if len(chosen) == 1 else f"{name} (role {role})"
+
     def check(self, roles: tuple[Role, ...] = ROLES) -> tuple[str, ...]:
         """Check the models of these roles before the first call; return notices for the user.
 

@@ -218,6 +218,7 @@ def test_a_whole_run_from_clarification_to_second_follow_up(
         page.get_by_role("button", name="Start research").click()
         tasks = page.locator(".task")
         page.locator(".task.done").first.wait_for()
+        assert "Running" in page.locator(".runs a[aria-current=page]").inner_text()
         assert [task.locator("h3").inner_text().split("\n")[0] for task in tasks.all()] == [
             "light",
             "keeper",

@@ -287,6 +287,54 @@ def test_the_time_until_a_model_is_asked_again_is_counted_down(reader: Reader) -
         ]
 
 
+AWAY = """async () => {
+  const {lineOf, notice, noSigns, silence} = await import("/page/living.js");
+  const start = 1e12, signs = noSigns(), placement = {turn_index: 1, tab_index: 0};
+  const exchange = {signs, run: {status: "running"}, worked: 0, since: start};
+  const line = () => [silence(signs), lineOf(exchange, {key: "1.0", now: "Thinking", since: 0})];
+  const silent = (seconds) => notice(signs, {type: "call_pending", placement, silent_seconds: seconds});
+  Date.now = () => start;
+  notice(signs, {type: "call_delayed", placement, seconds: 12, reason: "it is away"});
+  silent(40);
+  const shown = [line()];
+  Date.now = () => start + 45_000;
+  silent(85);
+  return [...shown, line()];
+}"""
+"""What is said of a model that is silent until it is asked again, and 33 s later."""
+
+
+def test_a_silent_model_that_is_asked_again_is_said_to_be_until_it_is_silent_anew(
+    reader: Reader,
+) -> None:
+    silent = "No answer from the model for 33 s, still trying"
+    with reader.page() as page:
+        assert page.evaluate(AWAY) == [
+            [False, "Asking the model again in 12 s: it is away"],
+            [silent, silent],
+        ]
+
+
+BEGUN = """async () => {
+  const {noSigns} = await import("/page/living.js"), {begin} = await import("/page/story.js");
+  const {strip} = await import("/page/thread.js");
+  const doing = (nodes, plan) => strip({run: {status: "running", nodes, plan}, story: begin(), signs: noSigns(), passing: null, stepped: 0}, 0, {})
+    .find(({className}) => className === "doing").textContent;
+  return [doing(["clarify"], ""), doing(["review_plan"], "1. Light"), doing(["researcher"], "1. Light"), doing(["researcher"], "")];
+}"""
+"""What a run is said to do before its first researcher has said anything."""
+
+
+def test_a_run_whose_question_was_read_is_not_said_to_read_it_again(reader: Reader) -> None:
+    with reader.page() as page:
+        assert page.evaluate(BEGUN) == [
+            "Reading the question",
+            "Deciding what to research",
+            "Researching",
+            "Researching",
+        ]
+
+
 def test_what_the_draft_leaves_open_is_researched_in_view(
     reader: Reader, desk: WireDesk, barriers_of: Barriers
 ) -> None:

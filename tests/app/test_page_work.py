@@ -358,6 +358,19 @@ def test_whoever_asks_by_keyboard_goes_on_in_the_box(reader: Reader, expect: Any
         expect(words).to_be_focused()
 
 
+def test_whoever_asks_by_keyboard_starts_the_research_of_a_plan_by_it(
+    reader: Reader, expect: Any
+) -> None:
+    with reader.page() as page:
+        show_options(page)
+        page.get_by_label("Show me the plan first").check()
+        page.get_by_role("textbox", name="Question").fill(QUESTION)
+        page.keyboard.press("Enter")
+        expect(page.locator(".review").get_by_role("button", name="Start research")).to_be_focused()
+        page.keyboard.press("Enter")
+        page.locator(".report article").wait_for()
+
+
 def test_a_question_and_a_change_of_the_report_are_told_apart(
     reader: Reader, expect: Any, barriers_of: Barriers
 ) -> None:

@@ -144,10 +144,7 @@ def test_a_run_that_fails_for_lack_of_credit_is_kept_and_says_why_and_how_to_res
         )
         assert " failed " in wire.desk.call("runs").out
         page = wire.desk.call("show", "poor", "--data-dir", str(wire.desk.data)).out
-        assert (
-            "\nStatus    failed: The planner's model 'fake-1' cannot be used: no credit is left"
-            in page
-        )
+        assert "\nStatus    failed: The model 'fake-1' cannot be used: no credit is left" in page
         assert f"\nResume    deep-research resume poor --data-dir {wire.desk.data}\n" in page
         assert (
             "no credit is left"

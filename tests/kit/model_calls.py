@@ -143,9 +143,9 @@ async def error_of(reply: Reply, monkeypatch: pytest.MonkeyPatch, **settings: An
 
 def explained(error: Exception) -> DeepResearchError:
     """The error as the user reads it: one line without the key."""
-    ours = explain(error, "planner", "fake-1")
+    ours = explain(error, "The model 'fake-1'")
     text = str(ours)
-    assert text.startswith("The planner's model 'fake-1'")
+    assert text.startswith("The model 'fake-1'")
     assert "\n" not in text
     assert "CANARY" not in text
     return ours

@@ -191,7 +191,7 @@ async def test_a_way_set_by_the_user_is_kept_when_its_calls_cannot_be_read(tmp_p
     model = compatible(tmp_path, inner, tool_calls="native").bind_tools([TOOL])
     with pytest.raises(Unreadable) as raised:
         await model.ainvoke(PROMPT)
-    line = str(explain(raised.value, "planner", "fake-1"))
+    line = str(explain(raised.value, "The model 'fake-1'"))
     assert "cannot read (HTTP 400); set tool_calls to schema or tags" in line
 
 

@@ -77,7 +77,7 @@ async def test_a_model_that_falls_silent_is_asked_once_more_and_ends_a_run_that_
     run = lab(tmp_path, limits=silence, planner=[hang, PLAN], orchestrator=decisions)
     with pytest.raises(
         ModelFailed,
-        match=r"orchestrator's model 'scripted' was silent for 0\.2 s \(.*idle_seconds\)",
+        match=r"The model 'scripted' was silent for 0\.2 s \(.*idle_seconds\)",
     ):
         await run.ask()
     delays = [packet["reason"] for packet in run.packets if packet["type"] == "call_delayed"]

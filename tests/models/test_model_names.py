@@ -226,7 +226,7 @@ async def test_other_providers_are_called_through_langchain(monkeypatch: Patch) 
         assert model_host(model) == server.url.removeprefix("http://").removesuffix("/v1")
     assert len(server.requests) == 3
     assert server.requests[0].path.startswith("/openai/deployments/mine/chat/completions")
-    assert isinstance(explain(caught.value, "planner", "mine"), KeyRefused)
+    assert isinstance(explain(caught.value, "The model 'mine'"), KeyRefused)
 
 
 @pytest.mark.fault("R19")

@@ -327,7 +327,7 @@ async def test_a_report_that_breaks_twice_stops_a_run_which_repeats_it(
         line = await wire.fail(ModelFailed)
         assert (
             f"the connection to {urlsplit(wire.models.url).netloc} {what}" in line
-            and "writer" in line
+            and "The model 'fake-1' " in line
         )
         assert "OPENAI_BASE_URL" not in line and "setting" not in line
         assert wire.asked() == WITHOUT_TROUBLE | {"writer": len(breaks)}

@@ -106,7 +106,7 @@ async def test_a_bad_proxy_or_certificate_is_named(
             monkeypatch.setenv(name, value)
         with pytest.raises(Exception) as caught:
             await model()
-    message = str(explain(caught.value, "planner", "fake-1"))
+    message = str(explain(caught.value, "The model 'fake-1'"))
     assert named in message and "hunter22" not in message
 
 

@@ -70,7 +70,7 @@ async def test_researchers_that_fall_silent_or_refuse_leave_gaps_with_reasons_an
     )
     for task in refusals:
         assert findings[task].ended == "failed" and "declined to answer" in findings[task].reason
-        assert f"Not researched to the end: {task}: The researcher's model 'fake-1'" in left
+        assert f"Not researched to the end: {task}: The model 'fake-1'" in left
 
 
 def poisoned(script: Script) -> Script:
@@ -156,7 +156,7 @@ async def test_a_wrong_key_for_one_role_stops_the_run_with_one_line_and_nothing_
     with wires({"researcher": only_others}, models=models) as wire:
         monkeypatch.setenv("OPENAI_API_KEY", CANARY)
         line = await wire.fail(KeyRefused)
-        assert "The researcher's model 'other'" in line and "OPENAI_API_KEY" in line
+        assert "The model 'other' (role researcher)" in line and "OPENAI_API_KEY" in line
         assert wire.packets[-1]["message"] == line
         assert CANARY in wire.requests("researcher")[0].key
         assert "CANARY" not in line + wire.everything(await wire.state())

@@ -66,9 +66,10 @@ export function draw() {
     drawFiles();
     drawStrip();
   });
-  // Whoever asks by keyboard goes on in the box, which is hidden until the run has begun.
-  if (page.thread.isTyping && byId("words").checkVisibility()) {
-    giveBack(byId("words"));
+  // Whoever asks by keyboard goes on in the box, which is hidden until the run has begun, or with the plan; what is typed must not press its button.
+  const words = byId("words"), next = words.checkVisibility() ? words : !words.value && byId("column").querySelector(".review .main-action");
+  if (page.thread.isTyping && next) {
+    giveBack(next);
     page.thread.isTyping = false;
   }
   write();
@@ -360,10 +361,11 @@ export async function listen(started) {
 
 // `passing` is what goes on for the moment instead of the work: a function of time, or null.
 function hear(exchange, packet) {
-  notice(exchange.signs, packet);
   const { type, input_tokens: read, output_tokens: written, usd } = packet;
+  if (["chat_heartbeat", "elapsed_time"].includes(type)) return;
+  notice(exchange.signs, packet);
   if (type === "call_finished") exchange.live = { tokens: exchange.live.tokens + read + written, usd: exchange.live.usd + usd };
   if (type === "documents_indexed") exchange.passing = packet.done < packet.total ? () => `Reading your documents: ${packet.done} of ${packet.total}` : null;
   else if (type === "call_delayed") exchange.passing = askingAgain(packet);
-  else if (!["call_pending", "chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = null;
+  else if (type !== "call_pending") exchange.passing = null;
 }

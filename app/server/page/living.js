@@ -11,10 +11,12 @@ const IS_ANSWER = /_delta$|^call_(finished|pending)$/;
 export const noSigns = () => ({ heard: 0, calls: new Map() });
 const keyOf = ({ turn_index: turn, tab_index: tab }) => `${turn}.${tab}`;
 
-// Notes a packet of the live stream. `heard` is when any model last gave a sign, `since` when a silent one did.
-export function notice(signs, { type, placement, silent_seconds: silent, words, facts }) {
-  const key = keyOf(placement), now = Date.now();
-  if (type === "call_pending" && silent) return signs.calls.set(key, { since: now - silent * 1000, noticed: now });
+// Notes a packet of the live stream. `heard` is when any model last gave a sign, `since` when a silent one did or is asked `again`.
+export function notice(signs, packet) {
+  const { type, placement, silent_seconds: silent, words, facts } = packet, key = keyOf(placement), now = Date.now();
+  const { again, then = 0 } = signs.calls.get(key) ?? {};
+  if (type === "call_delayed") return signs.calls.set(key, { again: askingAgain(packet), then: now + packet.seconds * 1000 });
+  if (type === "call_pending" && silent) return signs.calls.set(key, { since: Math.max(now - silent * 1000, then), noticed: now, again, then });
   if (IS_ANSWER.test(type)) signs.heard = now;
   if (type === "call_pending") signs.calls.set(key, { words, facts });
   else signs.calls.delete(key);
@@ -38,7 +40,7 @@ export function silence({ heard, calls }) {
 // What a researcher is doing, in one line, and for how long.
 export function lineOf(exchange, { key, now, since, finding }) {
   const call = exchange.signs.calls.get(key) ?? {}, { words = 0, facts } = call, lasting = `${now} · ${workedSince(exchange, since)}`;
-  if (isSilent(call)) return noAnswer(call.since) || lasting;
+  if (call.again || isSilent(call)) return (isSilent(call) && noAnswer(call.since)) || call.again?.() || lasting;
   const written = finding ? { words: finding.split(/\s+/).filter(Boolean).length, facts: (finding.match(/\[\d[\d, ]*\](?!\s*\[\d)/g) ?? []).length } : { words, facts };
   return written.words >= (finding ? 1 : MANY) ? `Writing: ${count(written.words, "word")}${written.facts ? `, ${count(written.facts, "fact")}` : ""}` : lasting;
 }

@@ -129,7 +129,10 @@ async function replyToPlan(value) {
   const exchange = latest(), { run } = exchange, started = await reply(value);
   forgetPlanDraft();
   // A plan that is written again may read like this one, whose form must not stay with what was sent.
-  if (exchange.run === run) Object.assign(exchange, { run: { ...run, status: "running", waiting: {} }, since: Date.now() });
+  if (exchange.run === run) {
+    Object.assign(exchange, { run: { ...run, status: "running", waiting: {} }, since: Date.now() });
+    page.thread.on.refreshRuns().catch(page.thread.on.fail);
+  }
   return started;
 }
 

@@ -246,7 +246,7 @@ const FURTHER = {
 };
 
 // Nodes that announce no activity; the last one that was announced is over when they are at work.
-const NODES = { look_up: "Looking it up", plan: "Planning", analyze_findings: "Thinking over what was found", write_report: "Writing the report", write_table: "Writing the table" };
+const NODES = { look_up: "Looking it up", plan: "Planning", researcher: "Researching", analyze_findings: "Thinking over what was found", write_report: "Writing the report", write_table: "Writing the table" };
 
 // What the run is doing, in a few words.
 function doing(exchange) {
@@ -258,7 +258,7 @@ function doing(exchange) {
   if (run.depth === "recalled" && run.nodes.includes("look_up")) return FROM_READ;
   // The node that has written it may still wait for its check.
   if (isWritten(exchange)) return story.activity;
-  return run.nodes.map((name) => NODES[name]).find(Boolean) || story.activity || (isResearched ? "Researching" : "Reading the question");
+  return run.nodes.map((name) => NODES[name]).find(Boolean) || story.activity || (isResearched ? "Researching" : run.plan ? "Deciding what to research" : "Reading the question");
 }
 
 // Seconds for which it has been doing that.
