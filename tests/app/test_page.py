@@ -713,7 +713,7 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
         second = page.locator(".exchange").nth(1)
         assert second.locator("h1").inner_text() == SHORTER
         assert second.locator(".kind").inner_text() == f"Version 2 of “{LISTED}”"
-        assert second.locator(".done").inner_text() == DONE
+        assert second.locator(".done").inner_text() == f"{DONE} Show the change"
         assert second.locator("article table").count() == 1
         assert barriers_at(page, barriers_of, 1500, 390) == []
         page.locator('[data-changed="seen"]').nth(2).wait_for()
@@ -771,6 +771,9 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         second.locator(".done", has_text="Taken out").wait_for()
         assert second.locator("h1").inner_text() == "Do without these sources: [2] Keeper."
         article = second.locator(".report article")
+        second.get_by_role("button", name="Show the change").click()
+        assert page.wait_for_function(CHANGED).json_value() == ["p", "li", "li"]
+        assert page.evaluate("document.activeElement.matches('p[data-changed]')")
         article.wait_for()
         assert FACTS["light"] in article.inner_text()
         assert FACTS["keeper"] not in article.inner_text()

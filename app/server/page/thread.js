@@ -188,14 +188,14 @@ function draftLine(exchange) {
 
 // The report, or its draft, whose element it keeps; a run that has ended early leaves its draft.
 function reportPart(exchange, formats) {
-  const { run, isLatest } = exchange, isDone = isFinished(run);
+  const { run, story } = exchange, isDone = isFinished(run);
   return h("div", { class: isWritten(exchange) ? "report-part written" : "report-part", "data-part": "report", "data-key": "report" },
     titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, isDone ? byline(exchange) : draftLine(exchange)),
       isDone && h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report with its formatting" }), button("copy-markdown", "Copy Markdown"), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
     isDone && trustLine(run),
-    isDone && run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE)),
+    isDone && run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE), story.changed.length > 0 && [" ", button("show-change", "Show the change", { class: "link" })]),
     isDone && h("div", { class: "version-line", "data-keep": true, "data-key": "versions" }),
     h("div", { class: "text", "data-keep": true, "data-key": "text" }, isDone ? h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))
       : h("div", {}, h("div", {}, h("article", { class: "report", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })))), moreView(exchange));
