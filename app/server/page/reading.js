@@ -13,7 +13,7 @@ import { hintOf, markChanges, passagesBeside, sortTable, tableText } from "./rep
 import { lightSentence } from "./sentences.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
-import { isHeard } from "./messages.js";
+import { isBegunAnew, isHeard } from "./messages.js";
 import { changeable } from "./thread.js";
 import { showStatement } from "./trust.js";
 import { differenceView } from "./versions.js";
@@ -178,9 +178,9 @@ export const submitted = {
   }),
   answer: starting((form) => reply(form.words.value)),
   steer: starting(async ({ words }) => {
-    const { thread } = page, { run, story } = latest();
+    const { thread } = page, { run } = latest();
     let started = "";
-    if (story.isWriting) {
+    if (isBegunAnew(latest())) {
       latest().steered = Date.now();
       started = await server.steer(thread.id, run.graph, words.value);
       latest().sent.push(words.value);
