@@ -50,6 +50,7 @@ def revert_thread(graph: ResearchGraph, thread: str, number: int) -> Version:
     """Make a new version of a thread's report with the text of an earlier one, and return it;
     follow-ups then refer to it.
 
+    If an edit of this version has not ended, it is discarded, and the version stays the latest.
     Raises `ThreadBusy` while a run is at work on the thread, and `UserMistake` if the run has not
     ended, or if the text of this version is not stored: a graph without a lasting `store` keeps
     texts only until its process ends.
@@ -71,13 +72,21 @@ async def arevert_thread(
                 config = RunnableConfig(configurable=lease.config["configurable"])
             snapshot = await graph.aget_state(config)
             state = _state(thread, snapshot.values)
+            owner = (snapshot.metadata or {}).get(OWNER)
+            if owner:
+                # On a server, the latest checkpoint says whose thread it is.
+                config["configurable"][OWNER] = owner
+            versions = ThreadVersions(state)
             # After a kill between two steps, `next` is empty although tasks with results remain.
             if snapshot.next or snapshot.tasks:
-                raise RevertRefused(
-                    f"The run {thread!r} has not ended, and to go back to a version would discard "
-                    "it: resume it first, or answer its question."
-                )
-            versions = ThreadVersions(state)
+                edited = versions.edited
+                if not edited or edited.number != number:
+                    raise RevertRefused(
+                        f"The run {thread!r} has not ended, and to go back to a version would "
+                        "discard it: resume it first, or answer its question."
+                    )
+                await graph.aupdate_state(config, versions.edit_ended(), as_node="verify_report")
+                return edited
             version = versions.find(number)
             if version.question_id == state.run.id:
                 raise RevertRefused(f"Version {number} of the run {thread!r} is the current one.")
@@ -88,10 +97,6 @@ async def arevert_thread(
                 finished = kept
                 content = await pages.keep_finished(finished)
                 version = version.model_copy(update={"content": content})
-            owner = (snapshot.metadata or {}).get(OWNER)
-            if owner:
-                # On a server, the latest checkpoint says whose thread it is.
-                config["configurable"][OWNER] = owner
             new, update = versions.reverted(
                 version, finished, SystemClock().now(), server_address, thread_id(thread)
             )

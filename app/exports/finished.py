@@ -32,6 +32,8 @@ _UNREADABLE = re.compile(
 """Control, invisible and direction characters, which `readable` removes."""
 _LINE_MARK = re.compile(r"^\s*(?:(?:#{1,6}|[-*+•>])\s+)+")
 """Markers of headings, list items and quotes at the beginning of a line."""
+_OUTER_BORDER = re.compile(r"(?<=:)\s*\||\s*\|\s*(?=;)")
+"""Outer borders of a table row that is quoted in a sentence."""
 _LEFT_OVER = re.compile(r"\*\*|`|^[\s|:-]+$")
 """Emphasis or code markup without its other half, as in a shortened passage, and the line below a
 table header."""
@@ -140,7 +142,7 @@ def plain_words(markdown: str, joint: str = " ") -> str:
         tokens = list[Token]()
         for block in _markdown().parseInline(_LINE_MARK.sub("", line)):
             tokens += block.children or ()
-        words = _LEFT_OVER.sub("", readable(_words(tokens)))
+        words = _OUTER_BORDER.sub("", _LEFT_OVER.sub("", readable(_words(tokens))))
         cells = [" ".join(cell.split()) for cell in words.split("|")]
         lines.append(" · ".join(filter(None, cells)))
     return joint.join(filter(None, lines))

@@ -66,7 +66,8 @@ def _lists(report: Report, stored: StoredRun) -> dict[str, list[dict[str, Any]]]
 def statement_data(verdict: UnitVerdict, number: int, *, is_judged: bool) -> dict[str, Any]:
     """Return a statement that was corrected or is not verified; `number`: that of the source whose
     words decided."""
-    statement: dict[str, Any] = {"text": plain_words(verdict.text), "reason": verdict.reason}
+    reason = plain_words(verdict.reason)
+    statement: dict[str, Any] = {"text": plain_words(verdict.text), "reason": reason}
     if verdict.shown == "corrected":
         return {**statement, "after": plain_words(verdict.after)}
     words = "not verified" if is_judged else "not judged"

@@ -154,7 +154,7 @@ class ThreadVersions:
     @property
     def standing_messages(self) -> list[AnyMessage]:
         """The thread's messages without those of the user that led to versions which the user has
-        undone since, by putting an earlier one back."""
+        undone since, by putting an earlier one back, or to none, such as a discarded edit."""
         led_to_latest = set[str]()
         undone = set[str]()
         history = dict[int, set[str]]()
@@ -171,11 +171,14 @@ class ThreadVersions:
         names = list(self._state.versions)
         standing = list[AnyMessage]()
         # From the end, since an app may have removed the first messages.
-        name = ""
+        stands = True
         for message in reversed(self._state.messages):
-            if mark_of(message) == "report":
-                name = names.pop() if names else ""
-            if name not in undone or not isinstance(message, HumanMessage):
+            mark = mark_of(message)
+            if mark == "report":
+                stands = not names or names.pop() not in undone
+            elif mark == "ended":
+                stands = not names
+            if stands or not isinstance(message, HumanMessage):
                 standing.append(message)
         return standing[::-1]
 
@@ -383,6 +386,23 @@ class ThreadVersions:
             marked(document_of(finished, server_address, thread), "report", replaces=True)
         ]
         return new, update
+
+    @property
+    def edited(self) -> Version | None:
+        """The version from which an edit started that has not ended; None if there is none."""
+        run = self._state.run
+        return self.latest if run.entry == "edit" and run.status == "running" else None
+
+    def edit_ended(self) -> StateUpdate:
+        """Return the update of the state that ends an edit without a version."""
+        run = self._state.run
+        return StateUpdate(
+            run=run.model_copy(update={"status": "ended"}),
+            messages=[marked(labels(run.language_code).ended, "ended")],
+            tasks=[],
+            draft=None,
+            report=None,
+        )
 
     def _listed(self, *, is_answer: bool) -> list[Version]:
         """Return the versions, or the answers, oldest first."""

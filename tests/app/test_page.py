@@ -67,6 +67,7 @@ AWAY = "When was the Skerry Light lit, while no model is there?"
 ANSWERS = threading.Event()
 """Whether the models of the last two questions, and of the change that goes unanswered, answer."""
 UNANSWERED = "Make it shorter, while no model is there."
+SLOWLY = "Make it shorter, and take your time."
 SHORTER = "Say the first sentence in fewer words, and add a list."
 DONE = "The first sentence is shorter, and a list follows it."
 SECTIONS = 5
@@ -137,6 +138,8 @@ def edit(request: Received) -> Reply:
         return use(("save_word", {"word": "amber"}))
     if UNANSWERED in request.prompt and not ANSWERS.is_set():
         return fail(500, "The server is broken.")
+    if SLOWLY in request.prompt:
+        ANSWERS.wait(WAIT / 1000)
     if AGAIN in request.prompt:
         is_found = f"Found: {FACTS['light']}" in request.prompt
         added = {"kind": "insert_after", "block": 1, "text": f"{FACTS['light']} [1]"}
@@ -551,6 +554,45 @@ def test_after_a_failed_change_the_box_stays_and_what_is_asked_there_takes_its_p
             page.locator(".report article", has_text=FACTS["harbour"]).wait_for()
 
 
+def test_a_stopped_change_is_discarded_and_the_versions_stay(
+    reader: Reader, barriers_of: Barriers
+) -> None:
+    with reader.page() as page:
+        ask(page)
+        page.locator(".report article").wait_for()
+        choose_edit(page)
+        reply(page, SHORTER, "Change it")
+        page.locator(".done", has_text=DONE).wait_for()
+        ANSWERS.clear()
+        choose_edit(page)
+        reply(page, SLOWLY, "Change it")
+        # Nobody searches who could read a message, and the sources are those of the report.
+        page.get_by_label("Instruction for the report").wait_for()
+        card = page.locator(".side .source-card").first
+        card.wait_for()
+        page.get_by_role("button", name="Stop").click()
+        versions = page.locator("summary", has_text="2 versions of this report")
+        discard = page.get_by_role("button", name="Discard the change")
+        for _ in range(2):
+            discard.wait_for()
+            versions.wait_for()
+            card.wait_for()
+            page.reload()
+        discard.wait_for()
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        page.set_viewport_size({"width": 1500, "height": 900})
+        discard.click()
+        for _ in range(2):
+            page.get_by_text("You closed this question").wait_for()
+            versions.wait_for()
+            assert page.locator("#draft").count() == 0
+            page.reload()
+        ANSWERS.set()
+        choose_edit(page)
+        reply(page, SHORTER, "Change it")
+        page.locator(".kind", has_text="Version 3").wait_for()
+
+
 def test_each_researcher_shows_what_it_is_doing(reader: Reader, desk: WireDesk) -> None:
     with reader.page() as page:
         desk.hold_page("/log")
@@ -714,7 +756,7 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
         second = page.locator(".exchange").nth(1)
         assert second.locator("h1").inner_text() == SHORTER
         assert second.locator(".kind").inner_text() == f"Version 2 of “{LISTED}”"
-        assert second.locator(".done").inner_text() == DONE
+        assert second.locator(".done").inner_text() == f"{DONE} Show the change"
         assert second.locator("article table").count() == 1
         assert barriers_at(page, barriers_of, 1500, 390) == []
         page.locator('[data-changed="seen"]').nth(2).wait_for()
@@ -730,6 +772,9 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
         second.locator(".done").wait_for()
         second.locator("article li").first.wait_for()
         assert page.locator("[data-changed]").count() == 0
+        second.get_by_role("button", name="Show the change").click()
+        assert page.wait_for_function(CHANGED).json_value() == ["p", "li", "li"]
+        assert page.evaluate("document.activeElement.matches('p[data-changed]')")
         # The report on a further question is no newer state of this one.
         reply(page, FURTHER, "Ask")
         page.locator(".exchange").nth(2).locator(".report article").wait_for()

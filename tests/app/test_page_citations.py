@@ -101,6 +101,28 @@ def test_each_cited_sentence_has_a_number_and_opens_its_passage_and_file(
         assert barriers_at(page, barriers_of, 390) == []
 
 
+SPARE = """() => {
+  const sentence = document.querySelector(".claim.lit").getBoundingClientRect();
+  const sheet = document.querySelector("aside.quote:popover-open").getBoundingClientRect();
+  return Math.min(sentence.top, sheet.top - sentence.bottom);
+}"""
+"""The space above the sentence of an open sheet, or between the two."""
+
+
+def test_on_a_phone_a_sentence_stands_above_the_sheet_with_its_passage(reader: Reader) -> None:
+    with reader.page(width=390, height=600) as page:
+        ask(page, FEE)
+        sentences = page.locator(".report article .claim.opens")
+        sentences.nth(1).wait_for()
+        page.locator(".report-part .tools").wait_for()
+        for sentence in sentences.all():
+            sentence.click()
+            page.locator(OPEN).wait_for()
+            page.wait_for_function("document.querySelector('.claim.lit')")
+            assert page.evaluate(SPARE) > 0
+            page.keyboard.press("Escape")
+
+
 BESIDE = """async () => {
   const {linkSentences} = await import("/page/sentences.js");
   const {passagesBeside} = await import("/page/report.js");

@@ -132,6 +132,12 @@ def test_a_statement_that_is_not_verified_is_listed_with_its_verdict(
     assert (listed["verdict"], listed["reason"]) == (words, verdict.reason)
 
 
+def test_a_table_row_in_a_reason_is_listed_without_its_borders() -> None:
+    said = "the source says: | Aquavence | **France** | 14 % |; it should say: 14 %"
+    listed = statement_data(UnitVerdict(text="", shown="corrected", reason=said), 1, is_judged=True)
+    assert listed["reason"] == ("the source says: Aquavence · France · 14 %; it should say: 14 %")
+
+
 @pytest.fixture(scope="module")
 def desk(stored: Stored) -> Desk:
     """A data folder with all ten runs."""

@@ -364,6 +364,24 @@ async def test_a_message_to_a_stopped_edit_is_part_of_it(tmp_path: Path) -> None
     assert EDIT in prompt and "Leave the table alone." in prompt
 
 
+@pytest.mark.parametrize("node", ["edit_report", "verify_report"])
+async def test_a_stopped_edit_is_discarded_by_going_back_to_the_version_that_it_changes(
+    tmp_path: Path, node: str
+) -> None:
+    run = edit_lab(tmp_path, edits(AGAIN), edits(AGAIN))
+    first = await run.ask_once()
+    await run.ask(asking(), before=node)
+    version = await arevert_thread(run.graph, run.thread, 1)
+    state = await run.state()
+    assert list(state.versions) == [version.name] == ["version 1"]
+    assert (await run.next(), state.run.status, state.report) == ((), "ended", None)
+    # The next edit starts from the version, too.
+    state = await run.ask(asking("Add a summary."))
+    assert text_of(state).replace("A summary. [1]\n\n", "") == text_of(first)
+    assert list(state.versions) == ["version 1", "version 2"]
+    assert EDIT not in run.calls("writer")[-1].text
+
+
 async def test_the_new_version_is_one_message_for_chat_clients(tmp_path: Path) -> None:
     run = edit_lab(tmp_path, edits())
     await run.ask_once()

@@ -12,7 +12,7 @@ import { page } from "./page.js";
 import { becomeReport, chunksOf, forgetOwed, keepPlace, shift } from "./place.js";
 import { markChanges, putLater, renderReport } from "./report.js";
 import * as server from "./server.js";
-import { sideView } from "./side.js";
+import { sideView, sourcesOf } from "./side.js";
 import { add, begin, read } from "./story.js";
 import { RowTable } from "./table.js";
 import { dockView, exchangeView, isFinished, nextView, slicesOf, strip } from "./thread.js";
@@ -141,7 +141,7 @@ export function exchangeInView() {
 }
 
 function drawSide() {
-  const exchange = exchangeInView(), count = exchange.run.sources.length;
+  const exchange = exchangeInView(), count = sourcesOf(exchange, page.thread.exchanges).length;
   show(byId("side"), sideView(exchange, page.thread.exchanges));
   byId("side").hidden = byId("side-button").hidden = false;
   byId("side-button").textContent = count ? `Sources ${count}` : "Sources";

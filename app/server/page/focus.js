@@ -22,6 +22,13 @@ export function giveBack(control, other) {
   if (isLost()) (standIn(control) ?? other)?.focus({ preventScroll: true });
 }
 
+// To a place in the text, which is brought into view.
+export function leadTo(element) {
+  element.tabIndex = -1;
+  element.scrollIntoView({ block: "center" });
+  element.focus({ preventScroll: true });
+}
+
 export function openDialog(dialog) {
   opener = pressed;
   dialog.showModal();

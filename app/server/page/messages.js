@@ -35,8 +35,9 @@ export function messageList(exchange, during) {
     h("li", { class: "user", dir: "auto" }, h("p", {}, folded(message.text, LONG)), h("p", { class: "quiet" }, fate(exchange, message)))));
 }
 
-// Whether a message is read by the research at work; a report that is being written is begun anew for it.
-export const isHeard = ({ run, story }) => !story.isWriting && !run.is_finishing;
+// Whether a message is read by the research at work; a report that is being written or changed is begun anew for it.
+export const isBegunAnew = ({ run, story }) => story.isWriting || Boolean(run.is_edit);
+export const isHeard = (exchange) => !isBegunAnew(exchange) && !exchange.run.is_finishing;
 
 // Research that has begun can be finished with what it has.
 export const finishButton = ({ run, story }) => story.branches.length > 0 && run.depth !== "recalled" && isHeard({ run, story })

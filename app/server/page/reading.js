@@ -4,16 +4,16 @@ import { draw, drawStrip, drawTime, exchangeInView, follow, keepInView, latest, 
 import { byId, say } from "./dom.js";
 import { fillIn, forgetDraft, forgetPlanDraft } from "./drafts.js";
 import { fileBlocks, setFiles } from "./files.js";
-import { dialogClosed, openDialog } from "./focus.js";
+import { dialogClosed, leadTo, openDialog } from "./focus.js";
 import * as notices from "./notify.js";
 import { openFile } from "./original.js";
 import { page, research } from "./page.js";
 import { addLine, dropLine, keepPlan, moveLine, planOf } from "./plan.js";
-import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
+import { hintOf, markChanges, passagesBeside, sortTable, tableText } from "./report.js";
 import { lightSentence } from "./sentences.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
-import { isHeard } from "./messages.js";
+import { isBegunAnew, isHeard } from "./messages.js";
 import { changeable } from "./thread.js";
 import { showStatement } from "./trust.js";
 import { differenceView } from "./versions.js";
@@ -111,6 +111,14 @@ async function copy(control, words, isFormatted) {
   setTimeout(() => (control.textContent = before), 1500);
 }
 
+// Marks what the change of a report has changed once more, and leads to the first of it.
+function showChange(control) {
+  const report = control.closest(".exchange").querySelector(".report");
+  markChanges(report, exchangeAt(control).story.changed);
+  const [first] = report.querySelectorAll("[data-changed]");
+  if (first) leadTo(first);
+}
+
 const exportOf = (element, format) => `/research/runs/${page.thread.id}/export?format=${format}&question=${exchangeAt(element).run.question_id}`;
 // A PDF of a long report takes some seconds.
 async function download(control) {
@@ -173,9 +181,9 @@ export const submitted = {
   }),
   answer: starting((form) => reply(form.words.value)),
   steer: starting(async ({ words }) => {
-    const { thread } = page, { run, story } = latest();
+    const { thread } = page, { run } = latest();
     let started = "";
-    if (story.isWriting) {
+    if (isBegunAnew(latest())) {
       latest().steered = Date.now();
       started = await server.steer(thread.id, run.graph, words.value);
       latest().sent.push(words.value);
@@ -214,6 +222,7 @@ export const clicked = {
   "copy-table": (control) => copy(control, tableText(control)),
   sort: sortTable,
   "show-statement": showStatement,
+  "show-change": showChange,
   print: () => print(),
   revert: ({ value }) => server.revert(page.thread.id, Number(value)),
   async compare(control) {

@@ -40,6 +40,15 @@ export function lightSentence(chip) {
   for (const words of lit?.closest("article")?.querySelectorAll(`[data-claim="${lit.dataset.sentence}"]`) ?? []) words.classList.add("lit");
 }
 
+// Scrolls the marked sentence above a card that lies at the bottom of the window; a long one from its beginning.
+const BAR = 56, SPACE = 12;
+function bringAbove(card) {
+  const { top: edge, bottom: end } = card.getBoundingClientRect(), places = [...document.querySelectorAll(".claim.lit")].map((words) => words.getBoundingClientRect());
+  if (end < innerHeight - 1 || !places.length) return;
+  const top = Math.min(...places.map((place) => place.top)), bottom = Math.max(...places.map((place) => place.bottom));
+  if (bottom > edge - SPACE) scrollBy({ top: Math.min(bottom - edge + SPACE, top - BAR - SPACE), behavior: "instant" });
+}
+
 function openCardOf(words) {
   const chips = [...words.closest("article").querySelectorAll(`[data-sentence="${words.dataset.claim}"]`)];
   const chip = chips.find((each) => !each.matches(".calc")) ?? chips[0];
@@ -60,4 +69,8 @@ document.addEventListener("keydown", ({ key, target }) => {
   const words = key === "Enter" && !target.closest("a, button, input, textarea, select, summary") && getSelection().focusNode?.parentElement?.closest(".claim.opens");
   if (words) openCardOf(words);
 });
-document.addEventListener("toggle", ({ target }) => target.matches?.(".quote") && lightSentence(), { capture: true });
+document.addEventListener("toggle", ({ target }) => {
+  if (!target.matches?.(".quote")) return;
+  lightSentence();
+  if (target.matches(":popover-open")) bringAbove(target);
+}, { capture: true });

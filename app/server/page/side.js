@@ -6,6 +6,7 @@ import { fileButton } from "./original.js";
 import { aboutSource } from "./report.js";
 import { setSigns, signed } from "./signs.js";
 import { nameOf } from "./story.js";
+import { reportsOf } from "./versions.js";
 
 const SECTIONS = 4;
 const SHOWN_WHILE_READING = 40;
@@ -24,7 +25,14 @@ function cards(sources, excluded, cited) {
   return [...sources, ...left].map((source) => cardOf(source, cited.get(String(source.number)) ?? 0, isExcluded(source)));
 }
 
-export function sideView({ run, story, headings, cited, index: at }, exchanges) {
+// The sources of a report; while it is changed, those that it had before.
+export function sourcesOf({ run }, exchanges) {
+  const before = run.is_edit && !run.has_report ? reportsOf(run).at(-1)?.question_id : run.question_id;
+  return (exchanges.find((each) => each.run.question_id === before)?.run ?? run).sources;
+}
+
+export function sideView(exchange, exchanges) {
+  const { run, story, headings, cited, index: at } = exchange, sources = sourcesOf(exchange, exchanges);
   const sections = headings.length ? headings : [...story.draft.matchAll(/^(#{2,3}) (.+)$/gm)].map(([, signs, words]) => ({ words, level: `H${signs.length}` }));
   const found = [...story.documents.values()].sort((left, right) => (left.number || Infinity) - (right.number || Infinity) || right.isRead - left.isRead);
   const { excluded } = exchanges.at(-1).run;
@@ -33,12 +41,12 @@ export function sideView({ run, story, headings, cited, index: at }, exchanges) 
       h("ol", {}, exchanges.map(({ question, index }) => h("li", {}, h("a", { href: `#question-${index}`, "aria-current": index === at ? "true" : null, dir: "auto" }, shortened(question, 60)))))),
     sections.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h2", {}, "Contents"),
       h("ol", {}, sections.map(({ id, words, level }) => h("li", { class: level }, h("a", { href: id && `#${id}`, dir: "auto" }, words))))),
-    h("div", { class: "side-head" }, h("h2", {}, at ? `Sources of answer ${at + 1}` : "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
-    run.sources.length + excluded.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, cards(run.sources, excluded, cited)),
+    h("div", { class: "side-head" }, h("h2", {}, at ? `Sources of answer ${at + 1}` : "Sources"), h("span", { class: "quiet" }, sources.length || found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
+    sources.length + excluded.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, cards(sources, excluded, cited)),
     run.sources.length === 0 && found.length > 0 && h("ol", { class: "source-cards", "data-key": "found" }, found.slice(0, SHOWN_WHILE_READING).map((source) =>
       h("li", {}, h("div", { class: source.number ? "source-card" : "source-card unnumbered" }, source.number && h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
     found.length > SHOWN_WHILE_READING && run.sources.length === 0 && h("p", { class: "quiet" }, `and ${count(found.length - SHOWN_WHILE_READING, "more source")}`),
-    run.sources.length === 0 && found.length === 0 && h("p", { class: "quiet" }, run.has_report ? "The report cites no source." : ["running", "starting", "waiting"].includes(run.status) ? "Sources appear here as they are found." : "No sources."),
+    sources.length === 0 && found.length === 0 && h("p", { class: "quiet" }, run.has_report ? "The report cites no source." : ["running", "starting", "waiting"].includes(run.status) ? "Sources appear here as they are found." : "No sources."),
   ];
 }
 

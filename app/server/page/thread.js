@@ -4,7 +4,7 @@ import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened 
 import { fileInput, fileList, sentFiles } from "./files.js";
 import { lineOf, silence, workedSince } from "./living.js";
 import { markdown } from "./markdown.js";
-import { finishButton, isHeard, messageList } from "./messages.js";
+import { finishButton, isBegunAnew, isHeard, messageList } from "./messages.js";
 import { offerView } from "./notify.js";
 import { review } from "./plan.js";
 import { tableHolder } from "./table.js";
@@ -152,6 +152,9 @@ function researchPart(exchange, stage) {
 // Whether the reader can ask something else in place of a question that has failed.
 const isReplaceable = (run) => run.status === "failed" && run.versions.length > 0;
 
+// Whether the run changes the report; one that has not begun yet has no versions to go back to.
+const isChange = (run) => run.is_edit && run.is_unfinished && reportsOf(run).length > 0;
+
 function endPart({ run, failure, isLatest, story }) {
   const kept = story.branches.length > 0 && " The results so far are saved.";
   const goOn = (words) => run.is_unfinished && button("go-on", words, { class: "main-action" });
@@ -160,7 +163,8 @@ function endPart({ run, failure, isLatest, story }) {
       run.is_unfinished && h("p", { class: "quiet" }, "Fix the problem, or ask the server's operator to fix it, then try again.", kept, isReplaceable(run) && " What you ask below takes its place."), h("div", { class: "foot" }, goOn("Try again")));
   }
   if (run.status === "stopped" && isLatest) {
-    return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept), h("div", { class: "foot" }, goOn("Continue"), run.is_unfinished && finishButton({ run, story })));
+    return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept),
+      h("div", { class: "foot" }, goOn("Continue"), run.is_unfinished && finishButton({ run, story }), isChange(run) && button("revert", "Discard the change", { value: reportsOf(run).at(-1).number, title: "The report stays as it was" })));
   }
   return run.status === "ended" && h("p", { class: "quiet", "data-part": "end" }, "You closed this question without a report.");
 }
@@ -194,14 +198,14 @@ function draftLine(exchange) {
 
 // The report, or its draft, whose element it keeps; a run that has ended early leaves its draft.
 function reportPart(exchange, formats) {
-  const { run, isLatest } = exchange, isDone = isFinished(run);
+  const { run, story } = exchange, isDone = isFinished(run);
   return h("div", { class: isWritten(exchange) ? "report-part written" : "report-part", "data-part": "report", "data-key": "report" },
     titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, isDone ? byline(exchange) : draftLine(exchange)),
       isDone && h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report with its formatting" }), button("copy-markdown", "Copy Markdown"), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
     isDone && trustLine(run),
-    isDone && run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE)),
+    isDone && run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE), story.changed.length > 0 && [" ", button("show-change", "Show the change", { class: "link" })]),
     isDone && h("div", { class: "version-line", "data-keep": true, "data-key": "versions" }),
     h("div", { class: "text", "data-keep": true, "data-key": "text" }, isDone ? h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))
       : h("div", {}, h("div", {}, h("article", { class: "report", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })))), moreView(exchange));
@@ -228,7 +232,7 @@ export function exchangeView(exchange, offer) {
     researchPart(exchange, stage),
     messageList(exchange, during),
     endPart(exchange),
-    (stage === "report" || (stage === "end" && isLatest && story.draft)) && reportPart(exchange, offer.formats));
+    (stage === "report" || (stage === "end" && isLatest && story.draft && run.status !== "ended")) && reportPart(exchange, offer.formats));
 }
 
 // Stands between the text of a report and what its sections say about it.
@@ -286,7 +290,7 @@ function wayChoice({ way, index, run }, { number, question_id: changed }) {
 
 export function dockView(exchange, offer) {
   const { run } = exchange, report = changeable(run, offer), way = report ? exchange.way : "follow-up";
-  const [action, words, verb] = exchange.story.isWriting && run.status === "running" ? ["steer", "Instruction for the report", "Send"] : WAYS[run.status] ?? FURTHER[way];
+  const [action, words, verb] = isBegunAnew(exchange) && run.status === "running" ? ["steer", "Instruction for the report", "Send"] : WAYS[run.status] ?? FURTHER[way];
   const isPlan = run.status === "waiting" && "plan" in run.waiting;
   const isAtWork = ["running", "starting"].includes(run.status);
   return [

@@ -1,6 +1,7 @@
 // The line below the title that says how far a report can be relied on; each of its numbers opens its list.
 
 import { button, h } from "./dom.js";
+import { leadTo } from "./focus.js";
 import { idOf, lettersOf } from "./report.js";
 
 const VERDICTS = { answered: "✓", partly: "◐", "not answered": "○", "not judged": "–" };
@@ -55,7 +56,5 @@ export function showStatement(control) {
     ?? [...(report?.querySelectorAll("h2, h3, li, p, td") ?? [])].filter((block) => lettersOf(block.textContent).includes(wanted)).slice(-1);
   const [first] = found;
   if (!first) return;
-  first.tabIndex = -1;
-  first.scrollIntoView({ block: "center" });
-  first.focus({ preventScroll: true });
+  leadTo(first);
 }
