@@ -56,8 +56,8 @@ class RequirementGrade(Form):
     """What to find out, in a sentence understandable on its own; empty if there is nothing to find out."""  # noqa: E501
 
 
-# Nothing reads the next two: a model that has to name what speaks against each conclusion, and what
-# each unknown lacks, finds more of what its edits then mend. The model is shown their docstrings.
+# Nothing reads these two forms. They are asked for because a model that has to say what speaks
+# against each conclusion, and what readers are not told of each unknown, finds more to mend.
 class DoubtedConclusion(Form):
     """A conclusion of the draft, and what a critical reader would hold against it."""
 

@@ -205,7 +205,7 @@ class Hit(NamedTuple):
     """Offset from which the text goes on behind an excerpt that is a part of it in order; 0 if it
     ends there, or if the excerpt has passages on a topic."""
     characters: int = 0
-    """Length of what can be read from an offset; 0: that of the text."""
+    """How many characters can be read by offset; 0 if these are only those of the text."""
     unread: str = ""
     """What of its page was not kept, worded for the reader; empty if all was."""
 

@@ -489,10 +489,10 @@ def test_a_period_between_two_dates_is_no_assumption_and_another_one_is(
             # It may be near a conversion factor, such as 365.
             assert period.origin in ("supposed", "constant") and not period.dates
         elif rounded > 12 and not is_near_half:
-            assert period.origin == "source"
-            # The number may stand in one of the dates, as the 30 of 30 July.
-            if rounded not in {signed.day, end.day, signed.year, end.year}:
-                assert period.dates == f"{min(signed, end)} – {max(signed, end)}"
+            assert (
+                period.origin == "source"
+                and period.dates == f"{min(signed, end)} – {max(signed, end)}"
+            )
 
 
 @pytest.mark.parametrize(

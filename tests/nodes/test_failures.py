@@ -138,7 +138,8 @@ async def test_a_message_after_a_failed_follow_up_asks_another_question_and_leav
     ]
     assert state.versions["version 1"] == failed.versions["version 1"]
     for key, source in first.sources.items():
-        assert state.sources[key].number == source.number
+        # It may have been read once more.
+        assert state.sources[key].model_copy(update={"read_at": source.read_at}) == source
 
 
 @pytest.mark.fault("R19", logs="WARNING nodes.turn")

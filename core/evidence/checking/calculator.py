@@ -316,7 +316,11 @@ class Calculator:
         named = [part.source] if part.source in self._sources else []
         is_named = bool(named) or part.is_from_request
         sought = _Sought.of(part.number.readings, part.unit, units if is_named else ())
-        stated = self._first_stating(named, part, name)
+        stated = self._first_stating(named, part, name, needs_unit=True)
+        if named and part.unit:
+            # 30 months rather follow from two dates than stand in the 30 of 30 July.
+            stated = stated or self._between_dates(named, part, units, given, name)
+        stated = stated or self._first_stating(named, part, name)
         stated = stated or self._first_converted(named, sought, given, name)
         if named:
             stated = stated or self._between_dates(named, part, units, given, name)
