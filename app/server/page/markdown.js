@@ -2,7 +2,7 @@
 
 import { count, h, morph } from "./dom.js";
 import { arrange, blocksIn, CHUNK } from "./place.js";
-import { PIECE } from "./report.js";
+import { ROWS } from "./report.js";
 
 const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|!?\[[^\]]*\]\([^)\s]*\)|(?:\[(?:calc )?\d+\])+[.,;:!?)]*)/;
 const BREAK = /\n[ \t]*\n/g;
@@ -25,7 +25,7 @@ const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|").map((cell
 const figure = (cell) => ({ class: /^[−+–-]?[\d\s.,]*%?$/.test(cell ?? "") && "figure" });
 
 function table(lines) {
-  const [head, , ...rows] = lines.slice(0, PIECE + 2).map(cells), more = lines.length - rows.length - 2;
+  const [head, , ...rows] = lines.slice(0, ROWS + 2).map(cells), more = lines.length - rows.length - 2;
   return h("div", { class: "wide", tabindex: "0" }, h("table", {},
     h("thead", {}, h("tr", {}, head.map((cell, at) => h("th", { scope: "col", ...(at && rows.length ? figure(rows[0][at]) : {}) }, inline(cell))))),
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", figure(cell), inline(cell))))),

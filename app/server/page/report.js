@@ -10,8 +10,11 @@ const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
 const MARKED = { unsupported: "No source cited here supports the sentence; the closest passage is below.", unchecked: "The number is dashed: whether this passage supports the sentence is not decided.",
   conclusion: "The number is dashed: the sentence is a conclusion or says what is missing, so it was not compared with this source.", none: "The number is dashed: this report was not compared with its sources." };
 const UNPROVED = { unsupported: "No source cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
-// Rows that are put into the page at once, as many as a draft shows; cards that are put there, and elements that are changed at once.
-export const PIECE = 40;
+// A table with at most so many rows is put into the page at once; a draft shows no more of them.
+export const ROWS = 40;
+// Rows of a longer table that are put into the page, and laid out, together.
+const PIECE = 20;
+// Cards that are put into the page, and elements that are changed, at once.
 const MARKS = 200;
 const FOLDED = ["notes", "evidence", "not-read", "audit"];
 
@@ -99,7 +102,7 @@ async function takeLater(page, report, pause) {
   const later = [];
   for (const body of page.querySelectorAll("tbody")) {
     const table = body.parentElement;
-    if (body.rows.length <= PIECE) continue;
+    if (body.rows.length <= ROWS) continue;
     table.classList.add("long");
     table.style.setProperty("--columns", table.rows[0].cells.length);
     for await (const rows of inPieces([...body.rows].slice(PIECE), PIECE, pause)) {
