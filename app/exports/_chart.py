@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _MOST = 3
 """Maximum charts per report."""
+_FEWEST_NUMBERS = 5
+"""Minimum numbers of a chart: fewer are as clear in the table alone."""
 _MOST_TICKS = 12
 """Maximum labels of the time axis."""
 _WIDTH = 6.3
@@ -46,8 +48,9 @@ class _Candidate(NamedTuple):
 
 
 def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) -> None:
-    """Add a chart (`picture`: `svg` or `png`) below each table of which one can be drawn, at most
-    `_MOST` of those with most numbers; does nothing without the extra `charts`."""
+    """Add a chart (`picture`: `svg` or `png`) below each table of which one can be drawn with at
+    least `_FEWEST_NUMBERS` numbers, at most `_MOST` of those with most; does nothing without the
+    extra `charts`."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -61,7 +64,7 @@ def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) ->
             title = " ".join(element.text_content().split())
             continue
         series = series_of(table_rows(element, language_code), title, language_code)
-        if series:
+        if series and series.points >= _FEWEST_NUMBERS:
             candidates.append(_Candidate(series, element, title))
     candidates.sort(key=lambda candidate: -candidate.series.points)
     for candidate in candidates[:_MOST]:

@@ -310,11 +310,13 @@ def test_a_report_has_at_most_three_charts_and_none_without_the_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("matplotlib")
-    ships = "## Ships\n\n| Port | Ships |\n|---|---|\n| A | 5 |\n| B | 6 |\n| C | 7 |\n\n"
+    few = "## Ships\n\n| Port | Ships |\n|---|---|\n| A | 5 |\n| B | 6 |\n| C | 7 |\n| D | 8 |\n"
+    ships = f"{few}| E | 9 |\n\n"
     report = written(ships + DEBT * 3)
     # The charts of the tables with most numbers.
     assert [words(chart).split()[0] for chart in charts(report)] == ["Debt"] * 3
     assert len(at(tree(report), "//article//table")) == 4
     assert [words(chart).split()[0] for chart in charts(written(ships))] == ["Ships"]
+    assert charts(written(few)) == [], "the table alone is as clear"
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert charts(report) == []
