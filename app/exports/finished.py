@@ -213,11 +213,8 @@ def trust_figures(finished: Finished, labels: Labels) -> list[tuple[str, str]]:
         ("audit", labels.corrected, trust.corrected),
         ("audit", labels.left_open, trust.not_verified),
         ("audit", labels.unjudged, trust.not_judged),
-        (
-            "contradictions" if finished.contradictions else "",
-            labels.contradictions,
-            trust.contradictions,
-        ),
+        # Those that the text names have no row in the section.
+        ("contradictions", labels.contradictions, len(finished.contradictions)),
         ("calculations", labels.calculations, trust.calculations),
         ("gaps" if finished.report.audit else "", labels.gaps, trust.open),
     ]
