@@ -200,6 +200,11 @@ class RoleModel(WrappingChatModel):
         return resolve_model(self.request.role, self.context)
 
     @property
+    def _subject(self) -> str:
+        """How messages to the user name the model."""
+        return RoleModels(self.context).subject(self.request.role)
+
+    @property
     def temperature(self) -> float | None:
         """The temperature that is set for the role's model; None: its server's default."""
         return getattr(self.model, "temperature", None)
@@ -406,9 +411,7 @@ class RoleModel(WrappingChatModel):
                         raise
                     if left < idle:
                         limited = f"{limits.call_seconds:g} s for one answer (call_seconds)"
-                        raise ModelFailed(
-                            f"The {role}'s model took longer than {limited}."
-                        ) from error
+                        raise ModelFailed(f"{self._subject} took longer than {limited}.") from error
                     raise AnswerSilent(
                         idle, limit if idle == usual else "first_token_seconds"
                     ) from error
@@ -425,7 +428,7 @@ class RoleModel(WrappingChatModel):
     def _joined(self, answer: Assembly) -> AIMessage:
         """Return the whole answer; raises `ModelFailed` if nothing arrived."""
         if answer.whole is None:
-            raise ModelFailed(f"The {self.request.role}'s model broke off without an answer.")
+            raise ModelFailed(f"{self._subject} broke off without an answer.")
         return answer.message()
 
     def _report_cost(self, answer: Assembly, messages: Sequence[AnyMessage], key: str = "") -> None:
