@@ -331,8 +331,9 @@ class RoleModel(WrappingChatModel):
             # Calls outside a run, such as those of `refresh`, are not traced.
             return parts if self.context.tracing else untraced(parts)
 
+        signs = Signs(self.context.clock, self.events)
         tries = self.retries.stream(
-            start, name, may_repeat=lambda: not self.events.has_shown, on_wait=self.events.on_delay
+            start, name, may_repeat=lambda: not self.events.has_shown, on_wait=signs.on_wait
         )
         if name != EXTRACTIVE:
             placement = self.events.placement
@@ -342,7 +343,6 @@ class RoleModel(WrappingChatModel):
             tokens = count_tokens_approximately(messages)
             pending_calls[tries] = f"{tokens} tokens ({caller})"
         key = ""
-        signs = Signs(self.context.clock, self.events)
         try:
             async with aclosing(tries), signs.watched(), AsyncExitStack() as until_begun:
                 await until_begun.enter_async_context(_in_turn(self.request.shared_prefix))
