@@ -206,6 +206,11 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     event.target.form.requestSubmit();
   }
+  if (["ArrowDown", "ArrowUp"].includes(event.key) && event.target.matches("#search, .runs a")) {
+    const links = [...byId("runs").querySelectorAll("#search, a")], next = links[links.indexOf(event.target) + (event.key === "ArrowDown" ? 1 : -1)];
+    if (next) event.preventDefault();
+    next?.focus();
+  }
   if (event.key !== "Escape" || event.target.matches("#search:not(:placeholder-shown)")) return;
   const { renamed } = list, holder = remember();
   list.renamed = "";
