@@ -426,8 +426,11 @@ def test_a_page_goes_on_with_the_next_server(
         server.stop()
         page.get_by_text("The connection was lost; trying again.").wait_for(state="attached")
         assert page.get_by_role("alert").count() == 0
+        reply(page, MATTERS, "Send")
+        page.get_by_text("Your last step may not have arrived").wait_for(state="attached")
         server.start(server.port)
         page.locator(".report article").wait_for()
+        assert page.locator("#words").input_value() == MATTERS
         assert FACTS["keeper"] in page.locator(".report article").inner_text()
         page.locator(".byline", has_text="source").wait_for()
         # The browser notes each connection that is lost or refused.

@@ -1,6 +1,6 @@
 // The page: chooses the view, keeps the list of runs, and handles what the reader does.
 
-import { connected, lost } from "./connection.js";
+import { connected, lost, unconfirmed } from "./connection.js";
 import { button, byId, h, say, shortened, show } from "./dom.js";
 import { keepDraft } from "./drafts.js";
 import { addFiles, removeFile } from "./files.js";
@@ -166,6 +166,7 @@ async function act(work, control) {
   try {
     await work();
   } catch (error) {
+    if (error.status === 0) unconfirmed();
     fail(error);
   } finally {
     if (control) control.disabled = false;
