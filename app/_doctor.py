@@ -141,7 +141,7 @@ def _models(context: Context) -> list[Diagnosis]:
     for role in ROLES:
         line = _diagnosis(f"model of the {role}", partial(_model, role, context))
         found.append(line)
-        texts.add(line.text.replace(f"The {role}'s model", "The model"))
+        texts.add(line.text)
     stops_runs = any(line.stops_runs for line in found)
     if len(texts) == 1:
         found = [Diagnosis(found[0].state, "models", texts.pop())]

@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from ..core.events.blocks import ReportPackets
 from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
+from ..core.models.resolve import RoleModels
 from ..core.records.plan import FINAL_CHECK, Observation
 from ..core.records.report import Draft, Grade
 from ..core.records.research import Finding, by_calculation_number
@@ -29,10 +30,7 @@ from ._further_research import may_research, tasks_waiting
 from ._report_edit import ReportEdit
 from .turn import NodeRuntime, Turn, begin_turn
 
-_NOT_GRADED = (
-    "The report was not compared with the checklist of the request: the verifier's model gave no "
-    "grades."
-)
+_NOT_GRADED = "{} gave no grades, so the report was not compared with the checklist of the request."
 _NO_GRADE = "Not judged whether the report answers: {}"
 """Notice on a requirement that the verifier's model gave no grade."""
 _SAID_ONCE = ("answered_gaps", "named_gaps", "named_disputes", "follow_ups")
@@ -163,7 +161,8 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         finally:
             judging.cancel()
     if edited is None:
-        update = turn.update(notices=(*state.run.notices, _NOT_GRADED))
+        not_graded = _NOT_GRADED.format(RoleModels(turn.context).subject("verifier"))
+        update = turn.update(notices=(*state.run.notices, not_graded))
         return {**update, "draft": judged}
     draft, form = edited
     draft = draft.model_copy(update={"kept": judged.kept, "judge_calls": judged.judge_calls})

@@ -22,7 +22,7 @@ from ..core.evidence.memory.observations import ResearchMemory
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
-from ..core.models.resolve import profile_of
+from ..core.models.resolve import RoleModels, profile_of
 from ..core.records import tool_names
 from ..core.records.plan import Observation
 from ..core.records.research import Progress, Task
@@ -38,8 +38,8 @@ from .turn import DECISION_TOKENS, NodeRuntime, Turn, begin_turn
 _OF_PLAN = "plan-"
 """Id prefix of tasks that are steps of the plan, not requests of the model."""
 _PLAN_USED = (
-    "The orchestrator's model requested no research that could be run, even when asked again, so "
-    "the steps of the plan were researched; another model may do better (models)."
+    "{} requested no research that could be run, even when asked again, so the steps of the plan "
+    "were researched; another model may do better (models)."
 )
 
 
@@ -124,8 +124,9 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         reply = await ask_model(request, context, events)
         update, uses_plan = _carry_out(steering, reply, turn)
     notices = state.run.notices
-    if uses_plan and _PLAN_USED not in notices:
-        notices = (*notices, _PLAN_USED)
+    plan_used = _PLAN_USED.format(RoleModels(context).subject("orchestrator"))
+    if uses_plan and plan_used not in notices:
+        notices = (*notices, plan_used)
     # The research goes on: the limit that stopped it earlier may have been raised since.
     costs = turn.costs(stop_reason="", notices=notices)
     withheld = mark_withheld(state.findings, reply.refused)

@@ -9,6 +9,7 @@ from ..core.dialogue.plan_text import PlanText, with_requirements
 from ..core.errors import NoPlan
 from ..core.events.blocks import PlanPackets
 from ..core.events.packets import Packet, Placement
+from ..core.models.resolve import RoleModels
 from ..core.writing.write import ContinuedEvents, ask_for_prose
 from ..prompts import render_prompt
 from ..state import ResearchState, StateUpdate
@@ -50,8 +51,8 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         else:
             why = events.why_no_text
             raise NoPlan(
-                f"The planner's model wrote no plan, even when asked again.{why} Resume the run, "
-                "or choose another model (setting models)."
+                f"{RoleModels(context).subject('planner')} wrote no plan, even when asked again."
+                f"{why} Resume the run, or choose another model (setting models)."
             )
     written = PlanText.read(reply.message.text).plan(limits.max_plan_steps)
     if outline:

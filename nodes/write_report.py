@@ -37,7 +37,8 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         if not events.written.strip():
             why = events.why_no_text
             raise NoReport(
-                f"The writer's model wrote no report.{why} The findings are kept: resume the run."
+                f"{RoleModels(turn.context).subject('writer')} wrote no report.{why} The findings "
+                "are kept: resume the run."
             )
         written = await writer.cited(turn.pages)
         if not cut and not turn.is_on_reserve:

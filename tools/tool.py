@@ -248,7 +248,10 @@ class Outcome(NamedTuple):
         if not self.fault or scope.docs or scope.earlier or scope.retrievers:
             return ""
         if task.cycle == 0 and not has_found:
-            raise SearchFailed(self.fault)
+            raise SearchFailed(
+                f"Nothing can be searched: {self.fault} Try again later, or ask again with other "
+                "search engines (setting engines)."
+            )
         return self.fault
 
 

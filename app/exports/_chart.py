@@ -24,18 +24,30 @@ _MOST = 3
 """Maximum charts per report."""
 _FEWEST_NUMBERS = 5
 """Minimum numbers of a chart: fewer are as clear in the table alone."""
-_MOST_TICKS = 12
-"""Maximum labels of the time axis."""
-_WIDTH = 6.3
-"""Width of charts in inches."""
-_NAME_WIDTH = 34
-"""Characters per line of the names beside bars."""
 _BAR_WIDTH = 0.72
 """Share of a row that its bars take."""
 _LOOKS = (("o", "-", "black"), ("s", "--", "dimgray"), ("^", ":", "black"), ("D", "-.", "gray"))
 """Marker, line style and colour of each line."""
 _FILLS = (("#44546a", ""), ("#c3c9d2", ""), ("white", "////"), ("#8a93a0", ""))
 """Colour and hatching of each set of bars."""
+
+
+class _Size(NamedTuple):
+    """The size in which a chart is drawn."""
+
+    inches: float
+    """Its width."""
+    ticks: int
+    """Maximum labels of the time axis."""
+    name: int
+    """Characters per line of the names beside bars."""
+    legend_columns: int
+
+
+_PAGE = _Size(6.3, ticks=12, name=34, legend_columns=2)
+_PHONE = _Size(3.7, ticks=5, name=18, legend_columns=1)
+"""Smaller, so that its letters are as large on a phone as the others on a page."""
+_PHONE_ONLY = "(max-width: 30rem)"
 
 
 class _Candidate(NamedTuple):
@@ -83,11 +95,13 @@ def _figure(candidate: _Candidate, language_code: str, picture: str) -> lxml.htm
             if cell:
                 points.append(f"{label} {cell}")
         descriptions.append(f"{name}: {', '.join(points)}")
-    data = base64.b64encode(_drawn(series, language_code, picture)).decode()
-    kind = picture.replace("svg", "svg+xml")
-    image = builder.IMG(
-        src=f"data:image/{kind};base64,{data}", alt=f"{title}. {'; '.join(descriptions)}"
+    shown = builder.IMG(
+        src=_drawn(series, language_code, picture, _PAGE),
+        alt=f"{title}. {'; '.join(descriptions)}",
     )
+    if picture == "svg":
+        narrow = _drawn(series, language_code, picture, _PHONE)
+        shown = builder.E.picture(builder.E.source(media=_PHONE_ONLY, srcset=narrow), shown)
     only_name = next(iter(series.lines)) if len(series.lines) == 1 else ""
     heading = only_name
     if title not in only_name:
@@ -98,36 +112,43 @@ def _figure(candidate: _Candidate, language_code: str, picture: str) -> lxml.htm
         copy = deepcopy(cite)
         copy.tail = None
         caption.append(copy)
-    return builder.E.figure(builder.CLASS("chart"), image, caption)
+    return builder.E.figure(builder.CLASS("chart"), shown, caption)
 
 
-def _drawn(series: Series, language_code: str, picture: str) -> bytes:
-    """Draw the chart as `svg` or `png`."""
+def _drawn(series: Series, language_code: str, picture: str, size: _Size) -> str:
+    """Return the chart as the address of a picture (`svg` or `png`) that contains its data."""
     from matplotlib import rc_context
 
     with rc_context({"font.size": 8, "svg.hashsalt": "chart", "text.parse_math": False}):
-        figure = _lines(series, language_code) if series.times else _bars(series)
+        figure = _lines(series, language_code, size) if series.times else _bars(series, size)
         if len(series.lines) > 1:
-            figure.legend(frameon=False, loc="outside upper left", ncols=2, handlelength=3.5)
+            figure.legend(
+                frameon=False,
+                loc="outside upper left",
+                ncols=size.legend_columns,
+                handlelength=3.5,
+            )
         file = BytesIO()
         # Without a date, the same report is the same file.
         is_svg = picture == "svg"
         metadata = {"Date": None} if is_svg else {}
         figure.savefig(file, format=picture, dpi=220, metadata=metadata, transparent=is_svg)
-    return file.getvalue()
+    data = base64.b64encode(file.getvalue()).decode()
+    kind = picture.replace("svg", "svg+xml")
+    return f"data:image/{kind};base64,{data}"
 
 
-def _lines(series: Series, language_code: str) -> Figure:
+def _lines(series: Series, language_code: str, size: _Size) -> Figure:
     """Return a line chart over time."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(_WIDTH, 2.5), layout="constrained")
+    figure = Figure(figsize=(size.inches, 2.5), layout="constrained")
     axes = figure.add_subplot()
     for (name, line), (marker, dash, colour) in zip(series.lines.items(), _LOOKS, strict=False):
         axes.plot(series.times, line, marker=marker, linestyle=dash, color=colour, label=name)
     if axes.dataLim.ymin >= 0 and axes.dataLim.ymin <= axes.dataLim.ymax / 2:
         axes.set_ylim(bottom=0)
-    step = ceil(len(series.names) / _MOST_TICKS)
+    step = ceil(len(series.names) / size.ticks)
     axes.set_xticks(series.times[::step], series.names[::step])
     axes.yaxis.set_major_formatter(lambda value, _: _written(value, language_code))
     axes.set_title(series.unit, loc="left", fontsize=8)
@@ -136,14 +157,14 @@ def _lines(series: Series, language_code: str) -> Figure:
     return figure
 
 
-def _bars(series: Series) -> Figure:
+def _bars(series: Series, size: _Size) -> Figure:
     """Return a chart of horizontal bars, in the order of the table, each with its cell."""
     from matplotlib.figure import Figure
 
-    names = [fill(name, _NAME_WIDTH) for name in series.names]
+    names = [fill(name, size.name) for name in series.names]
     thickness = _BAR_WIDTH / len(series.lines)
     rows = max(len(names) * max(len(series.lines), 1.4), "\n".join(names).count("\n") + len(names))
-    figure = Figure(figsize=(_WIDTH, 0.5 + 0.2 * rows), layout="constrained")
+    figure = Figure(figsize=(size.inches, 0.5 + 0.2 * rows), layout="constrained")
     axes = figure.add_subplot()
     for index, (name, line) in enumerate(series.lines.items()):
         colour, hatch = _FILLS[index]

@@ -80,7 +80,7 @@ _HEARTBEAT_SECONDS = 15.0
 """Seconds of silence after which a comment keeps the stream of a check open."""
 _LINE = (
     "thread", "name", "label", "title", "first_title", "question", "asked", "graph", "status",
-    "changed", "doubts",
+    "changed", "doubts", "kind",
 )  # fmt: skip
 """Data of a run (`run_data`) that the list of runs shows."""
 _REPORT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm", ".docx")
@@ -523,6 +523,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "trust": trust_with_lists(stored),
         "follow_ups": list(state.report.follow_ups) if state.report else [],
         "doubts": stored.trust.doubts if stored.trust else "",
+        "kind": _kind(stored),
         "done": run.done,
         "messages": messages,
     }
@@ -693,6 +694,17 @@ async def _doubts_of_report(book: RunBook, stored: StoredRun) -> str:
     except UnknownVersion:
         return ""
     return trust.doubts if trust else ""
+
+
+def _kind(stored: StoredRun) -> str:
+    """Return what a thread has come to: `table`, `report` or `answer`; empty if it has nothing
+    yet."""
+    kinds = {version.kind for version in stored.versions}
+    if not kinds:
+        return ""
+    if stored.strategy == "table":
+        return "table"
+    return "answer" if kinds == {"answer"} else "report"
 
 
 async def _run(request: Request) -> StoredRun:

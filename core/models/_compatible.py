@@ -61,9 +61,9 @@ class CompatibleChatModel(WrappingChatModel):
     tool_calls: RungName | Literal["auto"] = "auto"
     """The way to call tools that the user has set; `auto`: the one that trials find."""
     role: str
-    """Its role, for messages to the user."""
-    shown_name: str
-    """Its name in messages to the user."""
+    """Its role, for logs."""
+    subject: str
+    """How messages to the user name it."""
     is_described: bool = False
     """Whether it is used without a trial."""
     trial: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -218,7 +218,7 @@ class CompatibleChatModel(WrappingChatModel):
     @property
     def _tools_missing(self) -> ToolsMissing:
         return ToolsMissing(
-            f"The {self.role}'s model {self.shown_name!r} cannot call tools in any supported way. "
+            f"{self.subject} cannot call tools in any supported way. "
             "Choose another model (setting models), or set small to auto, so that it only lists "
             "facts and writes."
         )

@@ -200,6 +200,11 @@ class RoleModel(WrappingChatModel):
         return resolve_model(self.request.role, self.context)
 
     @property
+    def _subject(self) -> str:
+        """How messages to the user name the model."""
+        return RoleModels(self.context).subject(self.request.role)
+
+    @property
     def temperature(self) -> float | None:
         """The temperature that is set for the role's model; None: its server's default."""
         return getattr(self.model, "temperature", None)
@@ -326,8 +331,9 @@ class RoleModel(WrappingChatModel):
             # Calls outside a run, such as those of `refresh`, are not traced.
             return parts if self.context.tracing else untraced(parts)
 
+        signs = Signs(self.context.clock, self.events)
         tries = self.retries.stream(
-            start, name, may_repeat=lambda: not self.events.has_shown, on_wait=self.events.on_delay
+            start, name, may_repeat=lambda: not self.events.has_shown, on_wait=signs.on_wait
         )
         if name != EXTRACTIVE:
             placement = self.events.placement
@@ -337,7 +343,6 @@ class RoleModel(WrappingChatModel):
             tokens = count_tokens_approximately(messages)
             pending_calls[tries] = f"{tokens} tokens ({caller})"
         key = ""
-        signs = Signs(self.context.clock, self.events)
         try:
             async with aclosing(tries), signs.watched(), AsyncExitStack() as until_begun:
                 await until_begun.enter_async_context(_in_turn(self.request.shared_prefix))
@@ -406,9 +411,7 @@ class RoleModel(WrappingChatModel):
                         raise
                     if left < idle:
                         limited = f"{limits.call_seconds:g} s for one answer (call_seconds)"
-                        raise ModelFailed(
-                            f"The {role}'s model took longer than {limited}."
-                        ) from error
+                        raise ModelFailed(f"{self._subject} took longer than {limited}.") from error
                     raise AnswerSilent(
                         idle, limit if idle == usual else "first_token_seconds"
                     ) from error
@@ -425,7 +428,7 @@ class RoleModel(WrappingChatModel):
     def _joined(self, answer: Assembly) -> AIMessage:
         """Return the whole answer; raises `ModelFailed` if nothing arrived."""
         if answer.whole is None:
-            raise ModelFailed(f"The {self.request.role}'s model broke off without an answer.")
+            raise ModelFailed(f"{self._subject} broke off without an answer.")
         return answer.message()
 
     def _report_cost(self, answer: Assembly, messages: Sequence[AnyMessage], key: str = "") -> None:

@@ -1,4 +1,5 @@
-"""Reports how a model call in progress stands, so that users see whether the model answers."""
+"""Reports how a model call in progress stands, so that users see whether the model answers and
+until when it is not asked again."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ _AGAIN_SECONDS = 10.0
 """Seconds until it is reported again, for clients that have connected meanwhile."""
 _PROGRESS_SECONDS = 2.0
 """Seconds between two reports of an answer that is arriving."""
+_CONNECTED_SECONDS = 3.0
+"""Seconds until a wait is reported once more, for clients that connect when the run has begun."""
 
 
 class Signs:
@@ -27,10 +30,30 @@ class Signs:
         self._last = self._reported = clock.seconds()
         self._is_silent = False
         """Whether a silence was reported that is not over."""
+        self._repeating: asyncio.Task[None] | None = None
+        """Reports a wait once more."""
+
+    def on_wait(self, seconds: float, reason: str) -> None:
+        """Report that the call is retried after so many seconds, and why."""
+        self._events.on_delay(seconds, reason)
+        self._stop_repeating()
+        until = self._clock.seconds() + seconds
+        self._repeating = asyncio.create_task(self._repeat(until, reason))
+
+    async def _repeat(self, until: float, reason: str) -> None:
+        await self._clock.sleep(_CONNECTED_SECONDS)
+        left = until - self._clock.seconds()
+        if left > 0:
+            self._events.on_delay(left, reason)
+
+    def _stop_repeating(self) -> None:
+        if self._repeating:
+            self._repeating.cancel()
 
     def receive(self, answer: Assembly) -> None:
         """Note that another part of the answer has come; `answer` has all parts so far."""
         self._last = self._clock.seconds()
+        self._stop_repeating()
         if not self._is_silent and self._last - self._reported < _PROGRESS_SECONDS:
             return
         self._is_silent = False
@@ -46,6 +69,7 @@ class Signs:
             yield
         finally:
             watching.cancel()
+            self._stop_repeating()
 
     async def _watch(self) -> None:
         due = self._last + _SILENT_SECONDS

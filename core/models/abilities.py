@@ -55,7 +55,7 @@ def compatible_model(role: Role, context: Context) -> CompatibleChatModel:
         at_server=profile.at_server,
         tool_calls="auto" if RoleModels(context).is_extractive(role) else context.tool_calls,
         role=role,
-        shown_name=profile.name,
+        subject=RoleModels(context).subject(role),
         is_described=bool(profile.calls_tools) or not is_named(role, context),
     )
 

@@ -132,26 +132,26 @@ def _make_model(name: str, role: Role, context: Context) -> BaseChatModel:
     if not provider or not model:
         suggested = "NAME" if sign else name
         raise UnknownModel(
-            f"Unknown model {name!r} for the {role} (setting models): use 'openai:{suggested}' for "
-            "OpenAI or a compatible server, 'extractive' for no model, or pass a chat model "
-            "instance."
+            f"{_subject(name, role, context)} is unknown (setting models): use "
+            f"'openai:{suggested}' for OpenAI or a compatible server, 'extractive' for no model, "
+            "or pass a chat model instance."
         )
     if f"{provider}:" != _OPENAI:
-        return _cached(name, lambda: _of_other_provider(provider, model, role))
-    server = _openai_server(role)
+        return _cached(name, lambda: _of_other_provider(provider, model, role, context))
+    server = _openai_server(model, role, context)
     key_of_model = (model, server, context.responses_api, context.reasoning)
     return _cached(key_of_model, lambda: _of_openai(model, server, context))
 
 
-def _openai_server(role: Role) -> Server:
+def _openai_server(model: str, role: Role, context: Context) -> Server:
     """Return the OpenAI-compatible server in the environment, or OpenAI's; raises `UnknownSetting`
     or `KeyRefused`."""
     key = _variable("OPENAI_API_KEY")
     server = _server_at(_base_url() or _OPENAI_URL, key)
     if server.is_openai and not key:
         raise KeyRefused(
-            f"The {role}'s model needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a "
-            "compatible server."
+            f"{_subject(model, role, context)} needs a key: set OPENAI_API_KEY, or "
+            "OPENAI_BASE_URL for a compatible server."
         )
     return server
 
@@ -228,7 +228,7 @@ def _of_openai(model: str, server: Server, context: Context) -> BaseChatModel:
     )
 
 
-def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
+def _of_other_provider(provider: str, model: str, role: Role, context: Context) -> BaseChatModel:
     """Return a new model of a provider that LangChain supports; raises `UnknownModel` or
     `KeyRefused`."""
     name = f"{provider}:{model}"
@@ -236,7 +236,7 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
         from langchain.chat_models import init_chat_model
     except ImportError as error:
         raise UnknownModel(
-            f"The {role}'s model {name!r} (setting models): the provider {provider!r} needs "
+            f"{_subject(name, role, context)} cannot be set up: the provider {provider!r} needs "
             f"LangChain, which is not installed: {how_to_install('providers')}; for an "
             f"OpenAI-compatible server, write 'openai:{name}'."
         ) from error
@@ -252,17 +252,18 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
         stated = re.search(r"langchain-[a-z0-9-]+", str(error))
         package = stated[0] if stated else f"langchain-{provider}"
         raise UnknownModel(
-            f"The {role}'s model {name!r} (setting models) needs a package: pip install {package}."
+            f"{_subject(name, role, context)} needs a package (setting models): pip install "
+            f"{package}."
         ) from None
     except Exception as error:  # noqa: BLE001 - providers' packages raise anything for a missing setting
         log_failure(__name__, error, "The %s's model cannot be set up", role)
         if "nsupported provider" not in str(error):
             raise KeyRefused(
-                f"The {role}'s model {name!r} cannot be set up: is the key of its provider in the "
-                "environment?"
+                f"{_subject(name, role, context)} cannot be set up: is the key of its provider in "
+                "the environment?"
             ) from None
         raise UnknownModel(
-            f"Unknown model {name!r} for the {role} (setting models): unknown provider "
+            f"{_subject(name, role, context)} is unknown (setting models): unknown provider "
             f"{provider!r}; for an OpenAI-compatible server, write 'openai:{name}'."
         ) from None
 
@@ -423,10 +424,8 @@ class RoleModels(NamedTuple):
                     notes.windows[at_server] = await model.read_window()
 
     def subject(self, role: Role) -> str:
-        """Return how errors name a role's model: with the role only if the roles have several."""
-        chosen = {str(_chosen(each, self.context)) for each in ROLES}
-        name = f"The model {profile_of(role, self.context).name!r}"
-        return name if len(chosen) == 1 else f"{name} (role {role})"
+        """Return how messages name a role's model: with the role only if the roles have several."""
+        return _subject(profile_of(role, self.context).name, role, self.context)
 
     def check(self, roles: tuple[Role, ...] = ROLES) -> tuple[str, ...]:
         """Check the models of these roles before the first call; return notices for the user.
@@ -446,7 +445,7 @@ class RoleModels(NamedTuple):
                 if context.allow_small_window:
                     allow = ""
                 raise WindowTooSmall(
-                    f"The {role}'s model {name!r} reads {profile.window} tokens; {least} are "
+                    f"{self.subject(role)} reads {profile.window} tokens; {least} are "
                     "needed. Choose a larger model, raise the limit of its server (Ollama: "
                     f"OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), {allow}or set window or the "
                     "limit min_window if this is wrong."
@@ -543,6 +542,12 @@ def _chosen(role: Role, context: Context) -> str | BaseChatModel:
     if not given and (_variable("OPENAI_API_KEY") or _base_url()):
         return _OPENAI + (_variable("OPENAI_MODEL") or _DEFAULT_MODEL)
     return given or EXTRACTIVE
+
+
+def _subject(name: str, role: Role, context: Context) -> str:
+    """Return how messages name a role's model that need not exist, as `RoleModels.subject` does."""
+    chosen = {str(_chosen(each, context)) for each in ROLES}
+    return f"The model {name!r}" if len(chosen) == 1 else f"The model {name!r} (role {role})"
 
 
 def _given(role: Role, context: Context) -> str | BaseChatModel | None:

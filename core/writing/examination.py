@@ -689,17 +689,17 @@ class Examination:
         """Notices for the reader if the verifier's model failed its trial or a part of it."""
         if self._grade in (None, "reasoning"):
             return []
-        name = self._judge_name
+        judge = RoleModels(self._context).subject("verifier")
         choose = "You can choose another model (setting models, role verifier)."
         if self._grade == "quotations":
             return [
-                f"The verifier's model {name!r} judged what sources say in words, but in a test it "
-                "did not reason soundly: what the report works out itself counts as verified only "
-                f"where a calculation proves it. {choose}"
+                f"{judge} judged what sources say in words, but in a test it did not reason "
+                "soundly: what the report works out itself counts as verified only where a "
+                f"calculation proves it. {choose}"
             ]
         return [
-            "The statements were looked up word for word, without the verifier's model "
-            f"{name!r}: in a test, it could not tell right from wrong. {choose}"
+            f"{judge} could not tell right from wrong in a test, so the statements were looked up "
+            f"word for word. {choose}"
         ]
 
     async def _current_units(self) -> list[ReportUnit]:

@@ -146,8 +146,8 @@ class Filler:
         self.unfilled.add(form.tool_name())
         first_fault, _, _ = faults.partition("\n")
         raise ModelFailed(
-            f"The {role}'s model did not fill in {form.tool_name()!r}, even when asked again: "
-            f"{first_fault}."
+            f"{RoleModels(self.context).subject(role)} did not fill in {form.tool_name()!r}, even "
+            f"when asked again: {first_fault}."
         )
 
     async def ask_if_possible(

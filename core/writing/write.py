@@ -45,8 +45,8 @@ from .report import ReportEvents
 _CUT_OFF = "the report was cut off at the output limit (report_tokens)"
 _UNCITED = "The report cites none of the sources that were read."
 _STANDS_IN = (
-    "The writer's model cited none of the sources that were read. Its report is replaced by "
-    "quotations; another model may do better (models)."
+    "{} cited none of the sources that were read. Its report is replaced by quotations; another "
+    "model may do better (models)."
 )
 _MOST_CONTINUATIONS = 4
 """How often a report or a finding is continued after it was cut off at the output limit."""
@@ -137,6 +137,7 @@ class TextWriter:
         self._has_broken = self._is_quick
         self.refused: set[str] = set()
         """Ids of the findings that the provider's filter refused."""
+        self._is_quoted = False
         self.notices: list[str] = []
         """Notices for the reader about how the report was written."""
         self.shortened = 0
@@ -198,7 +199,9 @@ class TextWriter:
         if not cited_numbers(quoted, known):
             self.notices = [*self.notices, _UNCITED]
             return text
-        self.notices = [*self.notices, _STANDS_IN]
+        self._is_quoted = True
+        stands_in = _STANDS_IN.format(RoleModels(self._context).subject("writer"))
+        self.notices = [*self.notices, stands_in]
         return quoted
 
     async def in_outline(self, text: str) -> str:
@@ -209,7 +212,7 @@ class TextWriter:
         text cites.
         """
         outline = self._outline
-        if outline is None or self._facts or _STANDS_IN in self.notices:
+        if outline is None or self._facts or self._is_quoted:
             return text
         deviations = await asyncio.to_thread(outline.deviations, text)
         if not deviations:

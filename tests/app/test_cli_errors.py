@@ -100,7 +100,7 @@ def complaint(ended: Ended) -> str:
         ),
         (
             [WHEN, "--docs", "docs", "--model", "gpt-nonsense"],
-            "Unknown model 'gpt-nonsense' for the clarifier",
+            "The model 'gpt-nonsense' is unknown",
         ),
         (
             [WHEN, "--docs", "docs", "--out", "report.xyz"],

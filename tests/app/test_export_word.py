@@ -143,7 +143,9 @@ def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures
     (chart,) = lxml.html.document_fromstring(page).xpath(
         "//div[@class='wide']/following-sibling::*[1][self::figure]"
     )
-    image = chart.find("img")
+    narrow, image = chart.find("picture")
+    assert narrow.get("media") == "(max-width: 30rem)"
+    assert narrow.get("srcset").startswith("data:image/svg+xml;base64,")
     assert image.get("src").startswith("data:image/svg+xml;base64,")
     assert image.get("alt") == (
         "Debt and cash. Debt (million euros): 2024 1,021.3, 2023 920.7, 2022 918.2, 2021 914.9, 2020 912.4; "

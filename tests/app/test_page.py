@@ -426,8 +426,11 @@ def test_a_page_goes_on_with_the_next_server(
         server.stop()
         page.get_by_text("The connection was lost; trying again.").wait_for(state="attached")
         assert page.get_by_role("alert").count() == 0
+        reply(page, MATTERS, "Send")
+        page.get_by_text("Your last step may not have arrived").wait_for(state="attached")
         server.start(server.port)
         page.locator(".report article").wait_for()
+        assert page.locator("#words").input_value() == MATTERS
         assert FACTS["keeper"] in page.locator(".report article").inner_text()
         page.locator(".byline", has_text="source").wait_for()
         # The browser notes each connection that is lost or refused.
@@ -692,6 +695,9 @@ def test_versions_are_compared_and_put_back(reader: Reader, barriers_of: Barrier
         reply(page, FURTHER, "Ask")
         page.locator(".report article").nth(1).wait_for()
         assert page.locator(".versions").count() == 1
+        # The first report leads to the list, which stands at the latest one.
+        first = page.locator(".exchange").first
+        first.get_by_role("link", name="All 2 versions").wait_for()
         page.locator("summary", has_text="2 versions of this report").click()
         rows = page.locator(".versions li")
         assert [row.locator("strong").inner_text() for row in rows.all()] == [
@@ -864,9 +870,22 @@ def test_runs_are_searched_renamed_and_deleted_unless_it_is_undone(
         act_on(page, "Delete")
         page.get_by_role("button", name="Undo").click()
         runs.filter(has_text="The bird").wait_for()
+        expect(runs.first).to_contain_text("Done · Report")
+        page.get_by_label("Search runs").fill("")
         desk.holds.points.add(HELD)
         ask(page, f"{QUESTION} Tell me of the heron again.")
         page.locator(".task.done").first.wait_for()
+        # What is at work stands above all days, and the list is walked by arrow keys.
+        expect(page.locator(".runs section").first).to_contain_text("In progress")
+        page.get_by_label("Search runs").focus()
+        page.keyboard.press("ArrowDown")
+        expect(runs.first.locator("a")).to_be_focused()
+        page.keyboard.press("ArrowDown")
+        expect(runs.nth(1).locator("a")).to_be_focused()
+        page.keyboard.press("ArrowUp")
+        page.get_by_label("Search runs").fill("zebra")
+        page.get_by_text("No run matches “zebra”").wait_for()
+        page.get_by_label("Search runs").fill("heron")
         expect(runs).to_have_count(2, timeout=WAIT)
         with page.expect_response(lambda response: response.request.method == "DELETE") as deleted:
             act_on(page, "Delete")

@@ -370,7 +370,7 @@ LAYOUT = {
     "title",
 }
 PARTS = {"a", "div", "span", "bdi", "button", "dl", "dt", "dd"}
-CHARTS = {"figure", "figcaption", "img"}
+CHARTS = {"figure", "figcaption", "picture", "source", "img"}
 FORMULAS = {"math", "mrow", "mi", "mn", "mo", "mtext", "mfrac", "msup", "msub", "mspace"}
 TAGS = TEXT_TAGS | BLOCKS | LAYOUT | PARTS | CHARTS | FORMULAS
 OURS = {
@@ -399,7 +399,9 @@ OURS = {
     ),
 }
 OF_FORMULAS = {"accent", "alttext", "display", "mathvariant", "stretchy", "width"}
-ATTRIBUTES = OURS | OF_FORMULAS | {"alt", "href", "rel", "src", "start", "target"}
+ATTRIBUTES = (
+    OURS | OF_FORMULAS | {"alt", "href", "media", "rel", "src", "srcset", "start", "target"}
+)
 
 
 def faults(page: str) -> Iterator[str]:
@@ -411,8 +413,9 @@ def faults(page: str) -> Iterator[str]:
         if element.tag not in TAGS:
             yield f"<{element.tag}>"
         yield from (f"<{element.tag} {name}>" for name in element.keys() if name not in ATTRIBUTES)  # noqa: SIM118
-        if not element.get("src", "data:image/").startswith("data:image/"):
-            yield f"loads {element.get('src')}"
+        for name in ("src", "srcset"):
+            if not element.get(name, "data:image/").startswith("data:image/"):
+                yield f"loads {element.get(name)}"
         target = element.get("href", "#")
         if not target.startswith(
             ("#", "https://lights.example/", "https://www.coast.example/", "file:///docs/")

@@ -45,7 +45,12 @@ class NoTools(Exception):
 
 
 def compatible(folder: Path, model: Any, **settings: Any) -> CompatibleChatModel:
-    given = {"role": "planner", "shown_name": "fake-1", "at_server": "fake-1 at here", **settings}
+    given = {
+        "role": "planner",
+        "subject": "The model 'fake-1'",
+        "at_server": "fake-1 at here",
+        **settings,
+    }
     return CompatibleChatModel(model=model, data_dir=folder, **given)
 
 

@@ -155,7 +155,10 @@ MALFORMED = ("sk-canary\u2019x", "sk-canary\u200b", "sk-canary x", "sk-canary\x0
 @pytest.mark.parametrize(
     ("variable", "value", "error", "words"),
     [
-        *(("OPENAI_BASE_URL", url, KeyRefused, r"writer.*OPENAI_API_KEY") for url in WITHOUT_KEY),
+        *(
+            ("OPENAI_BASE_URL", url, KeyRefused, r"The model .* needs a key.*OPENAI_API_KEY")
+            for url in WITHOUT_KEY
+        ),
         *(("OPENAI_BASE_URL", url, UnknownSetting, "OPENAI_BASE_URL") for url in INVALID),
         *(
             ("OPENAI_API_KEY", key, KeyRefused, "OPENAI_API_KEY contains a character")

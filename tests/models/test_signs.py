@@ -53,3 +53,16 @@ async def test_what_has_arrived_of_a_long_answer_is_counted_every_other_second()
     answer.add(AIMessageChunk(content="."))
     signs.receive(answer)
     assert [(packet["words"], packet["facts"]) for packet in sent] == [(6, 1), (12, 2)]
+
+
+async def test_a_wait_is_reported_once_more_for_clients_that_have_connected_meanwhile() -> None:
+    clock, sent = HandClock(), list[Any]()
+    signs = Signs(clock, CallEvents(Emitter(sent.append), Placement(turn_index=0)))
+    async with signs.watched():
+        for seconds in (45, 2):
+            signs.on_wait(seconds, "the provider asks to wait")
+            await asyncio.sleep(0)
+            clock.time += 3
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+    assert [packet["seconds"] for packet in sent] == [45, 42, 2]

@@ -132,8 +132,8 @@ async def test_a_silent_orchestrator_researches_the_plan_first_and_then_writes_t
     assert every_call_has_one_result(state.transcript)
     assert state.report and run.all_used()
     assert [note for note in ReportNotes(state).lines() if "(models)" in note] == [
-        "The orchestrator's model requested no research that could be run, even when asked again, "
-        "so the steps of the plan were researched; another model may do better (models)."
+        "The model 'scripted' requested no research that could be run, even when asked again, so "
+        "the steps of the plan were researched; another model may do better (models)."
     ]
 
 

@@ -450,7 +450,7 @@ async def test_a_model_that_fills_in_no_form_leaves_the_report_as_it_is(tmp_path
     before = text_of(await run.ask_once())
     state = await run.ask(asking())
     assert text_of(state) == before and state.title == TITLE
-    said = "The report was not changed. The writer's model did not fill in 'edit_report'"
+    said = "The report was not changed. The model 'scripted' did not fill in 'edit_report'"
     assert notes(state).count(said) == 1
     assert state.run.status == "completed"
 

@@ -17,7 +17,7 @@ import { add, begin, read } from "./story.js";
 import { RowTable } from "./table.js";
 import { dockView, exchangeView, isFinished, nextView, slicesOf, strip } from "./thread.js";
 import { fillTrust } from "./trust.js";
-import { isEdit, newerLine, reportsOf, versionList } from "./versions.js";
+import { isEdit, listLine, newerLine, reportsOf, versionList } from "./versions.js";
 
 // Pixels: the bar above the column, and how near the end of a draft counts as at its end.
 const BAR = 56, NEAR = 40, STEERING = 15_000;
@@ -97,12 +97,15 @@ function write() {
 // The latest version lists all of them, and those that were changed lead to what came of them; also in questions that are not redrawn.
 function drawVersions() {
   const { exchanges } = page.thread, { run } = latest(), reports = reportsOf(run);
-  for (const each of reports.length ? exchanges : []) {
-    const at = reports.findIndex((version) => version.question_id === each.run.question_id), holder = sectionOf(each)?.querySelector("[data-key=versions]");
+  const places = exchanges.map((each) => ({ each, at: reports.findIndex((version) => version.question_id === each.run.question_id), holder: sectionOf(each)?.querySelector("[data-key=versions]") }));
+  // The newest report may not be shown yet.
+  const last = Math.max(...places.filter(({ holder }) => holder).map(({ at }) => at));
+  for (const { each, at, holder } of reports.length ? places : []) {
     if (!holder) continue;
     const next = reports.findIndex(({ kind }, index) => index > at && kind === "question"), newer = reports.at(next < 0 ? -1 : next - 1);
     const made = at >= 0 && newer !== reports[at] && exchanges.find((other) => other.run.question_id === newer.question_id);
-    show(holder, at >= 0 && at === reports.length - 1 ? versionList(run) : made && newerLine(made, newer));
+    const listed = places.find((place) => place.at === last)?.each;
+    show(holder, at >= 0 && at === last ? versionList(run) : made ? newerLine(made, newer) : at >= 0 && listLine(listed, reports));
   }
 }
 
@@ -205,11 +208,11 @@ function settle(exchange) {
 }
 
 export function openExchange(question, { edit = null } = {}) {
-  const { thread } = page, { graph, messages, status } = latest().run;
+  const { thread } = page, { graph, messages, status, versions } = latest().run;
   latest().isLatest = false;
   if (status === "failed") Object.assign(latest().run, { status: "ended", is_unfinished: false });
   settle(latest());
-  thread.exchanges.push({ ...exchangeOf(thread.exchanges.length, { thread: thread.id, graph, messages, question, is_edit: edit }), wasAtWork: true });
+  thread.exchanges.push({ ...exchangeOf(thread.exchanges.length, { thread: thread.id, graph, messages, question, is_edit: edit, versions }), wasAtWork: true });
   view.isFollowing = true;
 }
 

@@ -17,6 +17,9 @@ const pause = () => new Promise((go) => {
   for (const sign of ["online", "visibilitychange"]) addEventListener(sign, go, { once: true });
 });
 
+// What the reader did meanwhile may not have arrived.
+export const unconfirmed = () => coming && (byId("link").textContent = "The connection was lost; trying again. Your last step may not have arrived: repeat it once it is back.");
+
 async function back() {
   byId("link").textContent = "The connection was lost; trying again.";
   do await pause();

@@ -109,7 +109,8 @@ export const money = (usd) => `$${usd.toFixed(usd < 0.1 ? 3 : 2)}`;
 export const duration = (seconds) => (seconds >= 7200 ? `${Math.round(seconds / 3600)} h` : 0) || [seconds >= 59.5 && `${Math.floor(Math.round(seconds) / 60)} min`, (Math.round(seconds) % 60 > 0 || seconds < 1) && `${Math.round(seconds) % 60} s`].filter(Boolean).join(" ");
 const dateOf = (moment) => (moment && !Number.isNaN(new Date(moment).valueOf()) ? new Date(moment) : null);
 export const day = (moment) => dateOf(moment)?.toLocaleDateString([], { dateStyle: "medium" }) ?? "";
-export const hour = (moment) => dateOf(moment)?.toLocaleTimeString([], { timeStyle: "short" }) ?? "";
+// A time never breaks before "PM".
+export const hour = (moment) => (dateOf(moment)?.toLocaleTimeString([], { timeStyle: "short" }) ?? "").replace(/\s/g, "\u00a0");
 export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).replace(/\s+\S*$/, "")}…` : text);
 
 // A text that folds to its beginning if it has more than this number of characters.

@@ -1,6 +1,6 @@
 // The page: chooses the view, keeps the list of runs, and handles what the reader does.
 
-import { connected, lost } from "./connection.js";
+import { connected, lost, unconfirmed } from "./connection.js";
 import { button, byId, h, say, shortened, show } from "./dom.js";
 import { keepDraft } from "./drafts.js";
 import { addFiles, removeFile } from "./files.js";
@@ -166,6 +166,7 @@ async function act(work, control) {
   try {
     await work();
   } catch (error) {
+    if (error.status === 0) unconfirmed();
     fail(error);
   } finally {
     if (control) control.disabled = false;
@@ -205,6 +206,11 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.target.matches("[data-sends]")) {
     event.preventDefault();
     event.target.form.requestSubmit();
+  }
+  if (["ArrowDown", "ArrowUp"].includes(event.key) && event.target.matches("#search, .runs a")) {
+    const links = [...byId("runs").querySelectorAll("#search, a")], next = links[links.indexOf(event.target) + (event.key === "ArrowDown" ? 1 : -1)];
+    if (next) event.preventDefault();
+    next?.focus();
   }
   if (event.key !== "Escape" || event.target.matches("#search:not(:placeholder-shown)")) return;
   const { renamed } = list, holder = remember();

@@ -41,4 +41,4 @@ export const isHeard = (exchange) => !isBegunAnew(exchange) && !exchange.run.is_
 
 // Research that has begun can be finished with what it has.
 export const finishButton = ({ run, story }) => story.branches.length > 0 && run.depth !== "recalled" && isHeard({ run, story })
-  && button("finish", "Finish with what you have", { class: "stop", title: "No new searches; the report is written from what was found" });
+  && button("finish", ["Finish", h("span", { class: "roomy" }, " with what you have")], { class: "stop", "aria-label": "Finish with what you have", title: "No new searches; the report is written from what was found" });

@@ -171,6 +171,12 @@ const starting = (action) => async (control, choice) => {
   draw();
 };
 
+// The run has ended, or waits for an answer, before the words arrived.
+function unread(error) {
+  if (error.status !== 409) throw error;
+  throw new server.Refused(409, "No model has read this: the research ended before it arrived. Your words are still in the box; send them again as your next question.");
+}
+
 export const submitted = {
   approve: starting((form, choice) => {
     // Without words there is nothing to rewrite, and nobody has asked to start.
@@ -188,7 +194,7 @@ export const submitted = {
       started = await server.steer(thread.id, run.graph, words.value);
       latest().sent.push(words.value);
     } else {
-      await server.send(thread.id, words.value);
+      await server.send(thread.id, words.value).catch(unread);
       words.value = "";
       if (run.status === "stopped") started = await server.goOn(thread.id, run.graph);
     }

@@ -166,7 +166,7 @@ function endPart({ run, failure, isLatest, story }) {
     return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept),
       h("div", { class: "foot" }, goOn("Continue"), run.is_unfinished && finishButton({ run, story }), isChange(run) && button("revert", "Discard the change", { value: reportsOf(run).at(-1).number, title: "The report stays as it was" })));
   }
-  return run.status === "ended" && h("p", { class: "quiet", "data-part": "end" }, "You closed this question without a report.");
+  return run.status === "ended" && h("p", { class: "quiet", "data-part": "end" }, run.is_edit ? "You closed this question; the report stays as it was." : "You closed this question without a report.");
 }
 
 // The time that the run has worked; if it has paused, also the time from its beginning to its end.

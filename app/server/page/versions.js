@@ -38,6 +38,9 @@ export const reportsOf = ({ versions }) => versions.filter(({ kind }) => kind !=
 
 export const newerLine = ({ index }, { number }) => h("p", { class: "notice newer" }, h("a", { href: `#question-${index}` }, `Version ${number} of this report`), " is ready.");
 
+// Leads from a report that a further question has followed to the list.
+export const listLine = ({ index }, reports) => h("p", { class: "quiet" }, h("a", { href: `#question-${index}` }, `All ${count(reports.length, "version")}`));
+
 export function versionList(run) {
   const reports = reportsOf(run), latest = reports.at(-1);
   if (reports.length < 2) return null;
