@@ -171,10 +171,10 @@ const starting = (action) => async (control, choice) => {
   draw();
 };
 
-// The run has ended, or waits for an answer, before the words arrived.
+// The research has ended, or waits for an answer, before the words arrived.
 function unread(error) {
   if (error.status !== 409) throw error;
-  throw new server.Refused(409, "No model has read this: the research ended before it arrived. Your words are still in the box; send them again as your next question.");
+  throw new server.Refused(409, "Nobody has read this: no research is at work now. Your words are still in the box: send them once there is a report, or a question to you.");
 }
 
 export const submitted = {
