@@ -76,6 +76,30 @@ def test_of_a_sentence_only_the_clause_of_an_excluded_source_goes() -> None:
     assert "3 % [2]" in kept and "12" not in kept
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (
+            "It sought 3 tonnes of steel [2], 4 tonnes of glass [1], and resin [3].",
+            "It sought 3 tonnes of steel [2], and resin [3].",
+        ),
+        ("It sold 4 flats [1], 5 shops [1], and a yard [2].", "And a yard [2]."),
+        ("It sold 4 flats [2], 5 shops [1], and a yard [1].", "It sold 4 flats [2]."),
+        ("- Flats: 4 are new [1]; 5 are old [2].", "- 5 are old [2]."),
+        (
+            "It sold 4 flats [2] (6 in 1990 [1]), and a yard [3].",
+            "It sold 4 flats [2], and a yard [3].",
+        ),
+        (
+            "It sold 4 flats [2] – 5 shops [1] – and a yard [3].",
+            "It sold 4 flats [2] – and a yard [3].",
+        ),
+    ],
+)
+def test_a_clause_goes_with_the_signs_that_join_it_to_its_sentence(text: str, kept: str) -> None:
+    assert remaining(text, 1) == kept
+
+
 def test_a_table_loses_the_cells_and_rows_of_an_excluded_source() -> None:
     table = (
         "| City | Rent | Flats |\n|---|---|---|\n| Oslo | 2,410 [1] | 55 [2] |\n"
