@@ -17,7 +17,7 @@ from ...state import ResearchState
 from ..errors import UserMistake
 from ..records import tool_names
 from ..records.plan import Learning, Observation, StepOutcome
-from ..records.report import CitingText, Draft, FinishedReport, Report
+from ..records.report import CitingText, Draft, FinishedReport, Grade, Report
 from ..records.research import Action, Calculation, Finding, Scope, by_calculation_number
 from ..records.sources import Dispute, Source
 from .checking.calculator import with_basis
@@ -589,13 +589,22 @@ def _report_without(
     lost = _lost_calculations(report.calculations, excluded.keys)
     if len(kept) == len(report.sources) and not lost:
         return report
+    parts = excluded._parts_of(report)
+    text = clean(parts.text)
+    grades = list[Grade]()
     # The audit goes, but what the report leaves open stays open.
-    grades = [grade for grade in report.all_grades if clean(grade.requirement) == grade.requirement]
+    for grade in report.all_grades:
+        if clean(grade.requirement) != grade.requirement:
+            continue
+        if parts.removed and grade.verdict == "answered":
+            # What answered it may be gone.
+            grade = grade.model_copy(update={"verdict": "not judged"})
+        grades.append(grade)
     return report.model_copy(
         update={
             "grades": tuple(grades),
             "follow_ups": (),
-            "text": clean(excluded._parts_of(report).text),
+            "text": text,
             "calculations": _without_numbers(report.calculations, lost),
             "sources": tuple(kept.values()),
             "numbers": tuple(kept),

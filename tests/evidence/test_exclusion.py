@@ -277,8 +277,17 @@ def test_what_a_report_leaves_open_stays_open_without_an_excluded_source() -> No
     kept = FIRST.taken_out_of_state(ResearchState(sources=known(), report=report)).report
     assert kept and kept.audit is None
     further = Grade(requirement="the cost of the lamp", verdict="not answered", is_unasked=True)
-    assert kept.grades == kept.all_grades == (*grades, further)
-    assert kept.points == [*grades]
+    # What answered the first point may be gone, so that it is no longer called answered.
+    lost = grades[0].model_copy(update={"verdict": "not judged"})
+    assert kept.grades == kept.all_grades == (lost, grades[1], further)
+    assert kept.points == [lost, grades[1]]
+
+
+def test_a_report_that_loses_only_citations_stays_graded() -> None:
+    grades = (Grade(requirement="The rent", verdict="answered"),)
+    report = report_of("Rent is 2,410 a month [1][2].").model_copy(update={"grades": grades})
+    kept = FIRST.taken_out_of_state(ResearchState(sources=known(), report=report)).report
+    assert kept and kept.grades == grades
 
 
 def test_what_was_calculated_from_excluded_sources_is_lost_with_them() -> None:
