@@ -43,17 +43,17 @@ export async function openSource(number, of, quotes, at, marked) {
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
 }
 
-// Asks on, or has the report changed; returns the run.
-async function goOn(words, files, more) {
+// Asks on, or has the report changed; returns the run. `isReviewed`: whether the reader wants to see the plan first.
+async function goOn(words, files, more, isReviewed = false) {
   const { thread } = page, known = latest();
-  const run = await server.followUp(thread.id, known.run.graph, words, files, more);
+  const run = await server.followUp(thread.id, known.run.graph, words, files, more, isReviewed);
   // The stream may have shown the new question before the request was confirmed.
   if (thread === page.thread && known === latest() && known.run.question_id) openExchange(words, { edit: false, ...more });
   return run;
 }
 
-async function further({ words: { value } }, more) {
-  const run = await goOn(value, await fileBlocks(), more);
+async function further({ words: { value }, review_plan: review }, more) {
+  const run = await goOn(value, await fileBlocks(), more, Boolean(review?.checked));
   setFiles([]);
   return run;
 }

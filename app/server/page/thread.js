@@ -285,7 +285,8 @@ export const changeable = (run, offer) => (offer?.may_edit ? reportsOf(run).at(-
 function wayChoice({ way, index, run }, { number, question_id: changed }) {
   const choice = (value, words) => h("label", {}, h("input", { type: "radio", name: "way", value, checked: value === way }), h("span", {}, words));
   const effect = way === "edit" ? [`Makes version ${number + 1} of `, h("strong", { dir: "auto" }, reportTitle(run)), `${changed === run.question_id || !run.has_report ? "" : ", not of the answer above"}; your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
-  return h("fieldset", { class: "ways", "data-key": `ways-${index}` }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect));
+  const review = way === "follow-up" && h("label", { class: "check" }, h("input", { type: "checkbox", name: "review_plan" }), "Show me the plan first");
+  return h("fieldset", { class: "ways", "data-key": `ways-${index}` }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect), review);
 }
 
 export function dockView(exchange, offer) {
