@@ -133,8 +133,11 @@ class ReportTrust(NamedTuple):
     answered: int = 0
     partly: int = 0
     """Points of the request that are answered in part; `answered` counts whole answers."""
+    not_graded: int = 0
+    """Points of which nobody knows whether it answers them, such as those that it answered before a
+    source was excluded."""
     points: int = 0
-    """Points of the request that it was graded on."""
+    """Points of the request that it is to answer."""
     failures: tuple[str, ...] = ()
     """What went wrong during the check, a reason each."""
 
@@ -168,6 +171,7 @@ class ReportTrust(NamedTuple):
             open=len(gaps),
             answered=verdicts["answered"],
             partly=verdicts["partly"],
+            not_graded=verdicts["not judged"],
             points=len(points),
         )
 
@@ -199,11 +203,16 @@ class ReportTrust(NamedTuple):
     def _points(self) -> str:
         """How many points of the request are answered, in words."""
         points = counted(self.points, "point")
-        if not self.partly:
-            return f"{self.answered} of {points} answered"
+        if self.not_graded == self.points:
+            return f"{points} not graded"
         if self.partly == self.points:
             return f"{points} partly answered"
-        return f"{self.answered} of {points} answered, {self.partly} partly"
+        words = [f"{self.answered} of {points} answered"]
+        if self.partly:
+            words.append(f"{self.partly} partly")
+        if self.not_graded:
+            words.append(f"{self.not_graded} not graded")
+        return ", ".join(words)
 
     @property
     def line(self) -> str:

@@ -229,6 +229,8 @@ def trust_figures(finished: Finished, labels: Labels) -> list[tuple[str, str]]:
         points = f"{labels.points}: {trust.answered} / {trust.points}"
         if trust.partly:
             points += f" (◐ {trust.partly})"
+        if trust.not_graded:
+            points += f" (– {trust.not_graded})"
         figures.append(("", points))
     return figures
 

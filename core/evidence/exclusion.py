@@ -4,6 +4,7 @@ that models are shown."""
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -16,7 +17,7 @@ from ...state import ResearchState
 from ..errors import UserMistake
 from ..records import tool_names
 from ..records.plan import Learning, Observation, StepOutcome
-from ..records.report import CitingText, Draft, FinishedReport, Report
+from ..records.report import CitingText, Draft, FinishedReport, Grade, Report
 from ..records.research import Action, Calculation, Finding, Scope, by_calculation_number
 from ..records.sources import Dispute, Source
 from .checking.calculator import with_basis
@@ -46,6 +47,10 @@ _NO_VALUE = "–"
 """What a table's cell has in place of a value that was taken out."""
 _JOINTS = (",", ";", ":", "–", "—")
 """What may stand between two clauses."""
+_JOINT = re.compile(r"[ \t]*(?:[,;:–—][ \t]*)?")
+"""Matches what follows a clause before the next one."""
+_LIST_MARK = re.compile(r"[ \t]*(?:(?:[-*+•]|\d+[.)])[ \t]+)?")
+"""Matches the beginning of a list item."""
 _ENDS = (".", "!", "?")
 _TAIL = re.compile(r"[.!?\s]*(?:\[[^\[\]]*\][.!?\s]*)+\Z")
 """Matches the citations at the end of a sentence, with its full stop."""
@@ -332,9 +337,11 @@ def _place_of(unit: ReportUnit, by_start: Mapping[int, ReportUnit], left: str) -
 def _rest_of_sentence(lost: ReportUnit, units: Sequence[ReportUnit], left: str) -> str:
     """Return what is `left` of the sentence of a lost clause, as a place; empty if nothing is."""
     rest = list[str]()
+    # Where it began the sentence, what follows begins with a capital now.
+    known = left.casefold()
     for unit in units:
         is_other = unit.sentence_start == lost.sentence_start and unit.start != lost.start
-        if is_other and unit.text in left:
+        if is_other and unit.text.casefold() in known:
             rest.append(unit.text)
     return f'beside "{" … ".join(rest)}"' if rest else ""
 
@@ -558,11 +565,13 @@ class _Remainder:
                 mixed.add(sentence.start)
             else:
                 edits.append(_removal(sentence))
-        if mixed:
-            for unit in report_units(text, self._numbers):
-                is_uncited = unit.sentence_start in mixed and not unit.sources
-                if is_uncited and self._has_lost(unit.raw):
-                    edits.append(Edit(unit.start, unit.end, ""))
+        of_sentence = defaultdict[int, list[ReportUnit]](list)
+        for unit in report_units(text, self._numbers) if mixed else ():
+            of_sentence[unit.sentence_start].append(unit)
+        for start in mixed:
+            units = of_sentence[start]
+            lost = [unit for unit in units if not unit.sources and self._has_lost(unit.raw)]
+            edits += _removals(lost, units, text)
         if not edits:
             return text
         return _tidied(with_edits(settle_fences(text), edits))
@@ -580,13 +589,22 @@ def _report_without(
     lost = _lost_calculations(report.calculations, excluded.keys)
     if len(kept) == len(report.sources) and not lost:
         return report
+    parts = excluded._parts_of(report)
+    text = clean(parts.text)
+    grades = list[Grade]()
     # The audit goes, but what the report leaves open stays open.
-    grades = [grade for grade in report.all_grades if clean(grade.requirement) == grade.requirement]
+    for grade in report.all_grades:
+        if clean(grade.requirement) != grade.requirement:
+            continue
+        if parts.removed and grade.verdict == "answered":
+            # What answered it may be gone.
+            grade = grade.model_copy(update={"verdict": "not judged"})
+        grades.append(grade)
     return report.model_copy(
         update={
             "grades": tuple(grades),
             "follow_ups": (),
-            "text": clean(excluded._parts_of(report).text),
+            "text": text,
             "calculations": _without_numbers(report.calculations, lost),
             "sources": tuple(kept.values()),
             "numbers": tuple(kept),
@@ -691,7 +709,7 @@ def _parts(
         cited += [unit.raw for unit in others]
         for unit in taken:
             removed.append((unit.start, unit.raw))
-            edits.append(_removal_of(unit, settled))
+        edits += _removals(taken, units, settled)
     remaining = without_citations_of(with_edits(settled, edits), numbers)
     return _Parts(_tidied(remaining), removed, "\n".join(cited), is_in_part)
 
@@ -732,16 +750,43 @@ def _removal(sentence: Sentence) -> Edit:
     return Edit(sentence.start, sentence.start + len(sentence.raw), _GONE)
 
 
-def _removal_of(unit: ReportUnit, text: str) -> Edit:
-    """Return the removal of a cell's value, or of a clause; if that ends its sentence, what comes
-    before it ends there."""
-    if unit.kind == "cell":
-        return Edit(unit.start, unit.end, _NO_VALUE)
-    before = text[: unit.start].rstrip()
-    end = unit.raw.rstrip()[-1:]
-    if before.endswith(_JOINTS) and end in _ENDS:
-        return Edit(len(before) - 1, unit.end, end)
-    return Edit(unit.start, unit.end, "")
+def _removals(taken: Collection[ReportUnit], units: Sequence[ReportUnit], text: str) -> list[Edit]:
+    """Return the removals of some `units` of a sentence, with the signs that joined them to it."""
+    spans = list[tuple[int, int]]()
+    edits = list[Edit]()
+    is_next = False
+    for unit in units:
+        if unit not in taken:
+            is_next = False
+        elif unit.kind == "cell":
+            edits.append(Edit(unit.start, unit.end, _NO_VALUE))
+        else:
+            start = spans.pop()[0] if is_next else unit.start
+            spans.append((start, unit.end))
+            is_next = True
+    for start, end in spans:
+        edits.append(_removal_of_clauses(start, end, units[0].sentence_start, text))
+    return edits
+
+
+def _removal_of_clauses(start: int, end: int, sentence_start: int, text: str) -> Edit:
+    """Return the removal of the clauses between two offsets. What comes before the last ones ends
+    the sentence, what comes after the first ones begins it, and others leave one joint behind."""
+    before = text[:start].rstrip()
+    ending = text[:end].rstrip()[-1]
+    if before.endswith(_JOINTS) and ending in _ENDS:
+        return Edit(len(before) - 1, end, ending)
+    if before.endswith("(") and text.startswith(")", end):
+        return Edit(len(before[:-1].rstrip()), end + 1, "")
+    joint = _JOINT.match(text, end)
+    following = joint.end() if joint else end
+    if not text[sentence_start:start].strip():
+        mark = _LIST_MARK.match(text, start)
+        first = text[following : following + 1].upper()
+        return Edit(mark.end() if mark else start, following + 1, first)
+    if before.endswith(_JOINTS):
+        return Edit(start, following, "")
+    return Edit(start, end, "")
 
 
 def _tidied(text: str) -> str:

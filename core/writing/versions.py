@@ -456,10 +456,13 @@ def _differences_of(before: FinishedReport, after: FinishedReport) -> Difference
     the blocks if they differ."""
     heading = f"## {labels(after.run.language_code).notes}"
     texts = list[str]()
+    # Notes have no order: those of both reports come first in both.
+    shared = [note for note in before.notes if note in after.notes]
     for finished in (before, after):
         parts = [title_line(finished.title), plain_citations(finished.report.text)]
-        if before.notes != after.notes:
-            parts += [heading, "\n".join(f"- {note}" for note in finished.notes)]
+        if {*before.notes} != {*after.notes}:
+            own = [note for note in finished.notes if note not in shared]
+            parts += [heading, "\n".join(f"- {note}" for note in (*shared, *own))]
         texts.append("\n\n".join(filter(None, parts)))
     return Differences(tuple(text_differences(*map(safe_text, texts))))
 

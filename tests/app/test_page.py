@@ -762,7 +762,7 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
         second = page.locator(".exchange").nth(1)
         assert second.locator("h1").inner_text() == SHORTER
         assert second.locator(".kind").inner_text() == f"Version 2 of “{LISTED}”"
-        assert second.locator(".done").inner_text() == f"{DONE} Show the change"
+        assert second.locator(".done").inner_text() == f"Version 2: {DONE} Show the change Undo"
         assert second.locator("article table").count() == 1
         assert barriers_at(page, barriers_of, 1500, 390) == []
         page.locator('[data-changed="seen"]').nth(2).wait_for()
@@ -818,9 +818,20 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         page.locator(".source-card", has_text="Keeper").click()
         expect(source.get_by_role("button", name="Include again")).to_have_count(0)
         expect(source.get_by_role("button", name="Replace it")).to_be_visible()
+        # Before anything changes, the page says what will.
+        asked = source.get_by_role("group", name="Are you sure?")
         source.get_by_role("button", name="Don’t use this source").click()
+        expect(asked).to_contain_text("Makes version 2 of the report without [2]: the statement")
+        expect(asked).to_contain_text("You can go back to version 1.")
+        assert barriers_at(page, barriers_of, 1500, 390) == []
+        page.set_viewport_size({"width": 1500, "height": 900})
+        asked.get_by_role("button", name="Cancel").click()
+        expect(asked).to_have_count(0)
+        source.get_by_role("button", name="Don’t use this source").click()
+        asked.get_by_role("button", name="Take it out").click()
         second = page.locator(".exchange").nth(1)
-        second.locator(".done", has_text="Taken out").wait_for()
+        second.locator(".done", has_text="Version 2: ").wait_for()
+        assert "was taken out. Show the change Undo" in second.locator(".done").inner_text()
         assert second.locator("h1").inner_text() == "Do without these sources: [2] Keeper."
         article = second.locator(".report article")
         article.wait_for()
@@ -834,6 +845,7 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         page.set_viewport_size({"width": 1500, "height": 900})
         open_source("2")
         expect(source.get_by_role("button", name="Include again")).to_be_visible()
+        expect(source.locator(".source-use")).to_contain_text("version 2 of the report and answers")
         source.get_by_role("button", name="Close").click()
         excluded.get_by_role("button", name="Include again: Keeper").click()
         expect(page.locator("#side s")).to_have_count(0, timeout=WAIT)
@@ -851,6 +863,39 @@ def test_a_report_that_cites_an_excluded_source_is_made_anew_without_it(
         source.get_by_role("button", name="Close").click()
         page.get_by_role("button", name="Stop").click()
         page.get_by_text("This run was stopped").wait_for()
+
+
+def test_an_exclusion_is_undone_and_reports_that_cite_its_source_say_so(reader: Reader) -> None:
+    expect = pytest.importorskip("playwright.sync_api").expect
+    with reader.page() as page:
+        ask(page)
+        page.locator(".report article").wait_for()
+        reply(page, FURTHER, "Ask")
+        answer = page.locator(".exchange").nth(1)
+        answer.locator(".report article").wait_for()
+        source = page.locator("#source")
+        asked = source.get_by_role("group", name="Are you sure?")
+        page.locator(".source-card", has_text="Light").click()
+        source.get_by_role("button", name="Don’t use this source").click()
+        expect(asked).to_contain_text("Makes version 3 of the report without [1]: the statement")
+        asked.get_by_role("button", name="Take it out").click()
+        third = page.locator(".exchange").nth(2)
+        third.locator(".report article").wait_for()
+        # What is not made anew says what it still cites.
+        first = page.locator(".exchange").first
+        expect(first.locator(".cites-excluded")).to_contain_text("cites [1], which you have")
+        expect(page.locator(".cites-excluded")).to_have_count(1)
+        third.get_by_role("button", name="Show the change").click()
+        expect(third.locator(".difference del").first).to_contain_text(FACTS["light"])
+        page.locator("#side li", has=page.locator("s")).locator(".source-card").click()
+        source.get_by_text("version 3 of the report and answers").wait_for()
+        source.get_by_role("button", name="Undo").click()
+        fourth = page.locator(".exchange").nth(3)
+        fourth.locator(".report article", has_text=FACTS["light"]).wait_for()
+        expect(fourth.locator("h1")).to_have_text("Back to version 2")
+        expect(page.locator(".cites-excluded")).to_have_count(0)
+        expect(page.locator("#side s")).to_have_count(0)
+        assert page.get_by_role("button", name="Undo").count() == 0
 
 
 def test_runs_are_searched_renamed_and_deleted_unless_it_is_undone(

@@ -391,6 +391,28 @@ def test_a_question_and_a_change_of_the_report_are_told_apart(
         assert page.locator(".exchange .kind").all_inner_texts() == ["Follow-up"]
 
 
+def test_each_question_decides_whether_its_plan_is_shown_first(reader: Reader, expect: Any) -> None:
+    with reader.page() as page:
+        show_options(page)
+        page.get_by_label("Show me the plan first").check()
+        ask(page)
+        review = page.locator(".review")
+        review.get_by_role("button", name="Start research").click()
+        page.locator(".report article").wait_for()
+        reply(page, FURTHER, "Ask")
+        page.locator(".report article").nth(1).wait_for()
+        shown = page.locator(".composer").get_by_label("Show me the plan first")
+        expect(shown).not_to_be_checked()
+        shown.check()
+        reply(page, f"{FURTHER} Once more.", "Ask")
+        # It holds for what goes on with the question.
+        page.get_by_label("What should change").fill("Name the ferry")
+        page.get_by_role("button", name="Rewrite the plan").click()
+        expect(page.get_by_label("What should change")).to_have_value("")
+        review.get_by_role("button", name="Start research").click()
+        page.locator(".report article").nth(2).wait_for()
+
+
 FIRST = """
 addEventListener("DOMContentLoaded", () => {
   window.tops = new Set();

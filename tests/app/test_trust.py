@@ -96,14 +96,22 @@ def test_list_text_and_json_of_the_command_line_say_the_same(stored: Stored, nam
     assert f"\nStatus    {outcome}\n" in shown and f"\nAudit\n  {line}\n" in shown
 
 
-def test_points_that_are_answered_in_part_are_named() -> None:
+def test_points_that_are_answered_in_part_or_not_graded_are_named() -> None:
     words = {
-        (0, 1, 1): "1 point partly answered",
-        (0, 1, 2): "0 of 2 points answered, 1 partly",
-        (0, 0, 1): "0 of 1 point answered",
+        (0, 1, 0, 1): "1 point partly answered",
+        (0, 1, 0, 2): "0 of 2 points answered, 1 partly",
+        (0, 0, 0, 1): "0 of 1 point answered",
+        (2, 1, 2, 5): "2 of 5 points answered, 1 partly, 2 not graded",
+        (0, 0, 5, 5): "5 points not graded",
     }
-    for (answered, partly, points), line in words.items():
-        trust = ReportTrust(was_checked=True, answered=answered, partly=partly, points=points)
+    for (answered, partly, not_graded, points), line in words.items():
+        trust = ReportTrust(
+            was_checked=True,
+            answered=answered,
+            partly=partly,
+            not_graded=not_graded,
+            points=points,
+        )
         assert trust.parts["points"] == line
 
 

@@ -76,6 +76,30 @@ def test_of_a_sentence_only_the_clause_of_an_excluded_source_goes() -> None:
     assert "3 % [2]" in kept and "12" not in kept
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (
+            "It sought 3 tonnes of steel [2], 4 tonnes of glass [1], and resin [3].",
+            "It sought 3 tonnes of steel [2], and resin [3].",
+        ),
+        ("It sold 4 flats [1], 5 shops [1], and a yard [2].", "And a yard [2]."),
+        ("It sold 4 flats [2], 5 shops [1], and a yard [1].", "It sold 4 flats [2]."),
+        ("- Flats: 4 are new [1]; 5 are old [2].", "- 5 are old [2]."),
+        (
+            "It sold 4 flats [2] (6 in 1990 [1]), and a yard [3].",
+            "It sold 4 flats [2], and a yard [3].",
+        ),
+        (
+            "It sold 4 flats [2] – 5 shops [1] – and a yard [3].",
+            "It sold 4 flats [2] – and a yard [3].",
+        ),
+    ],
+)
+def test_a_clause_goes_with_the_signs_that_join_it_to_its_sentence(text: str, kept: str) -> None:
+    assert remaining(text, 1) == kept
+
+
 def test_a_table_loses_the_cells_and_rows_of_an_excluded_source() -> None:
     table = (
         "| City | Rent | Flats |\n|---|---|---|\n| Oslo | 2,410 [1] | 55 [2] |\n"
@@ -253,8 +277,17 @@ def test_what_a_report_leaves_open_stays_open_without_an_excluded_source() -> No
     kept = FIRST.taken_out_of_state(ResearchState(sources=known(), report=report)).report
     assert kept and kept.audit is None
     further = Grade(requirement="the cost of the lamp", verdict="not answered", is_unasked=True)
-    assert kept.grades == kept.all_grades == (*grades, further)
-    assert kept.points == [*grades]
+    # What answered the first point may be gone, so that it is no longer called answered.
+    lost = grades[0].model_copy(update={"verdict": "not judged"})
+    assert kept.grades == kept.all_grades == (lost, grades[1], further)
+    assert kept.points == [lost, grades[1]]
+
+
+def test_a_report_that_loses_only_citations_stays_graded() -> None:
+    grades = (Grade(requirement="The rent", verdict="answered"),)
+    report = report_of("Rent is 2,410 a month [1][2].").model_copy(update={"grades": grades})
+    kept = FIRST.taken_out_of_state(ResearchState(sources=known(), report=report)).report
+    assert kept and kept.grades == grades
 
 
 def test_what_was_calculated_from_excluded_sources_is_lost_with_them() -> None:

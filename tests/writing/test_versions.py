@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from kit.models import call, calls
 from kit.planned import planned_lab
+from kit.reports import standing
 from kit.runs import CLEAR, REPORT, HandClock, Lab, WatchedSaver, lab, research, simple_research
 from langgraph.types import Overwrite
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.versions import RevertRefused, aread_version, arevert_thread
 from deep_research.app.words import strategy_of
-from deep_research.core.writing.versions import UnknownVersion
+from deep_research.core.writing.versions import ThreadVersions, UnknownVersion, _differences_of
 from deep_research.state import ResearchState
 
 FROM_READ = calls(call("answer_from_read"))
@@ -179,3 +180,15 @@ async def test_versions_without_a_check_are_read_and_put_back_on_the_loop_of_the
     assert read.report.audit is None and read.markdown == first.messages[-1].text
     assert (await arevert_thread(graph, run.thread, 1)).number == 2
     assert (await run.state()).messages[-1].text == read.markdown
+
+
+def test_notes_that_have_only_moved_are_no_difference() -> None:
+    stored = standing()
+    read = ThreadVersions(stored.state).finished(stored.finished_report())
+    known, other, new = "Still open: the lamp", "Not found: the keeper", "A statement is gone."
+    before = read.model_copy(update={"notes": (known, other)})
+    moved = read.model_copy(update={"notes": (other, known)})
+    assert not any(block.is_changed for block in _differences_of(before, moved).blocks)
+    after = read.model_copy(update={"notes": (new, other, known)})
+    [changed] = [block for block in _differences_of(before, after).blocks if block.is_changed]
+    assert [piece.text for piece in changed.pieces] == [f"- {new}"]

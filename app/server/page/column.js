@@ -3,6 +3,7 @@
 import { connected, isLost } from "./connection.js";
 import { byId, h, outcomeOf, pause, say, show } from "./dom.js";
 import { restoreDraft } from "./drafts.js";
+import { excludedLine } from "./exclusion.js";
 import { drawFiles } from "./files.js";
 import { giveBack } from "./focus.js";
 import { askingAgain, lineOf, noSigns, notice, workedNow, workedSince } from "./living.js";
@@ -42,7 +43,7 @@ const sectionOf = (exchange) => byId("column").querySelector(`[data-key="exchang
 
 const exchangeOf = (at, run) => ({
   index: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: null, isLatest: true, headings: [],
-  cited: new Map(), way: "follow-up", worked: 0, stepped: 0, signs: noSigns(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
+  cited: new Map(), statements: new Map(), way: "follow-up", worked: 0, stepped: 0, signs: noSigns(), since: Date.now(), wasAtWork: false, steered: 0, live: { ...NOTHING },
 });
 
 export function draw() {
@@ -105,7 +106,7 @@ function drawVersions() {
     const next = reports.findIndex(({ kind }, index) => index > at && kind === "question"), newer = reports.at(next < 0 ? -1 : next - 1);
     const made = at >= 0 && newer !== reports[at] && exchanges.find((other) => other.run.question_id === newer.question_id);
     const listed = places.find((place) => place.at === last)?.each;
-    show(holder, at >= 0 && at === last ? versionList(run) : made ? newerLine(made, newer) : at >= 0 && listLine(listed, reports));
+    show(holder, at >= 0 && at === last ? versionList(run) : made ? newerLine(made, newer) : at >= 0 && listLine(listed, reports), !made && excludedLine(each, run));
   }
 }
 
@@ -182,8 +183,8 @@ async function mountReport(exchange) {
     delete holder.dataset.mounted;
     throw error;
   });
-  const { report: rendered, headings, cited, later } = await renderReport(html, run, pause);
-  Object.assign(exchange, { headings, cited });
+  const { report: rendered, headings, cited, statements, later } = await renderReport(html, run, pause);
+  Object.assign(exchange, { headings, cited, statements });
   if (page.thread) noticeScroll();
   if (exchange.isLatest && run.follow_ups.length) rendered.querySelector("article").after(nextView(run));
   const report = await place(holder, rendered);
@@ -203,7 +204,7 @@ async function mountReport(exchange) {
 // Draws a finished question for the last time.
 function settle(exchange) {
   const section = sectionOf(exchange);
-  for (const part of section?.querySelectorAll(".next, .again") ?? []) part.remove();
+  for (const part of section?.querySelectorAll(".next, .again, .undo") ?? []) part.remove();
   if (section?.querySelector("[data-mounted]")) section.dataset.keep = "";
 }
 

@@ -3,6 +3,7 @@
 import { draw, drawStrip, drawTime, exchangeInView, follow, keepInView, latest, listen, offerUse, openExchange, scrolled } from "./column.js";
 import { byId, say } from "./dom.js";
 import { fillIn, forgetDraft, forgetPlanDraft } from "./drafts.js";
+import { askFirst, dontAsk, excludedWords, toUseAgain } from "./exclusion.js";
 import { fileBlocks, setFiles } from "./files.js";
 import { dialogClosed, leadTo, openDialog } from "./focus.js";
 import * as notices from "./notify.js";
@@ -37,23 +38,23 @@ const exchangeAt = (element) => page.thread.exchanges[element.closest(".exchange
 export async function openSource(number, of, quotes, at, marked) {
   const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?${of}`);
   const dialog = byId("source");
-  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit, at, marked));
+  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes, page.offer?.may_edit, at, marked, excludedWords(page.thread.exchanges, source.number_in_thread)));
   offerUse();
   openDialog(dialog);
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
 }
 
-// Asks on, or has the report changed; returns the run.
-async function goOn(words, files, more) {
+// Asks on, or has the report changed; returns the run. `isReviewed`: whether the reader wants to see the plan first.
+async function goOn(words, files, more, isReviewed = false) {
   const { thread } = page, known = latest();
-  const run = await server.followUp(thread.id, known.run.graph, words, files, more);
+  const run = await server.followUp(thread.id, known.run.graph, words, files, more, isReviewed);
   // The stream may have shown the new question before the request was confirmed.
   if (thread === page.thread && known === latest() && known.run.question_id) openExchange(words, { edit: false, ...more });
   return run;
 }
 
-async function further({ words: { value } }, more) {
-  const run = await goOn(value, await fileBlocks(), more);
+async function further({ words: { value }, review_plan: review }, more) {
+  const run = await goOn(value, await fileBlocks(), more, Boolean(review?.checked));
   setFiles([]);
   return run;
 }
@@ -71,7 +72,18 @@ async function changeUse(change, number) {
 async function exclude({ value: number }, replace = false) {
   const { edit } = await changeUse((thread) => server.exclude(thread, number, replace), number);
   say("From now on, nothing rests on this source alone.");
-  return edit && goOn(edit, [], { edit: true });
+  light(null);
+  if (edit) return goOn(edit, [], { edit: true });
+  await openSource(number, "of=thread");
+}
+
+// Back to the version before the latest change, with the sources that the change did without.
+async function undoChange({ value }) {
+  const { id, exchanges } = page.thread, number = Number(value);
+  byId("source").close();
+  for (const source of toUseAgain(exchanges, number)) await server.include(id, source.number);
+  await server.revert(id, number);
+  say(`Back to version ${number}.`);
 }
 
 // Sends a failed researcher anew: research takes it as a message, a report as a change, anything else as a question.
@@ -111,12 +123,22 @@ async function copy(control, words, isFormatted) {
   setTimeout(() => (control.textContent = before), 1500);
 }
 
-// Marks what the change of a report has changed once more, and leads to the first of it.
-function showChange(control) {
-  const report = control.closest(".exchange").querySelector(".report");
-  markChanges(report, exchangeAt(control).story.changed);
-  const [first] = report.querySelectorAll("[data-changed]");
-  if (first) leadTo(first);
+async function compare(control) {
+  const shown = control.closest("li").querySelector(".difference"), isOpen = shown.childNodes.length > 0;
+  shown.replaceChildren(...(isOpen ? [] : differenceView(await server.ask(`/research/runs/${page.thread.id}/differences?${control.value}`))));
+  control.setAttribute("aria-expanded", String(!isOpen));
+}
+
+// Marks what the change of a report has changed once more, and leads to the first of it; of what was only taken out, to what differs from the version before.
+async function showChange(control) {
+  const exchange = control.closest("#source") ? latest() : exchangeAt(control), section = byId("column").querySelector(`[data-index="${exchange.index}"]`);
+  byId("source").close();
+  markChanges(section.querySelector(".report"), exchange.story.changed);
+  const [first] = section.querySelectorAll("[data-changed]"), changes = section.querySelector(".versions [data-do=compare]");
+  if (first || !changes) return first && leadTo(first);
+  changes.closest("details").open = true;
+  if (changes.ariaExpanded === "false") await compare(changes);
+  leadTo(changes.closest("li"));
 }
 
 const exportOf = (element, format) => `/research/runs/${page.thread.id}/export?format=${format}&question=${exchangeAt(element).run.question_id}`;
@@ -231,11 +253,7 @@ export const clicked = {
   "show-change": showChange,
   print: () => print(),
   revert: ({ value }) => server.revert(page.thread.id, Number(value)),
-  async compare(control) {
-    const shown = control.closest("li").querySelector(".difference"), isOpen = shown.childNodes.length > 0;
-    shown.replaceChildren(...(isOpen ? [] : differenceView(await server.ask(`/research/runs/${page.thread.id}/differences?${control.value}`))));
-    control.setAttribute("aria-expanded", String(!isOpen));
-  },
+  compare,
   suggest: (control) => fillIn("words", control.value || control.textContent),
   "add-line": (control) => changeLines(addLine, control),
   "drop-line": (control) => changeLines(dropLine, control),
@@ -243,8 +261,12 @@ export const clicked = {
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control), control.closest(".quote")?.querySelector("[data-page]")?.dataset.page, control.getAttribute("aria-description")),
   "open-file": (control) => openFile(control, page.thread.id, control.closest("#source") ? "of=thread" : `question=${exchangeAt(control).run.question_id}`),
   "close-source": () => byId("source").close(),
-  "exclude-source": starting((control) => exclude(control)),
-  "replace-source": starting((control) => exclude(control, true)),
+  "exclude-source": (control) => askFirst(control, page.thread.exchanges),
+  "replace-source": (control) => askFirst(control, page.thread.exchanges),
+  "keep-source": dontAsk,
+  "exclude-now": starting((control) => exclude(control)),
+  "replace-now": starting((control) => exclude(control, true)),
+  "undo-change": undoChange,
   "include-source": include,
 };
 

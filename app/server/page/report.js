@@ -149,6 +149,7 @@ export async function renderReport(html, run, pause) {
   await linkSentences(page, pause);
   for (const name of REFERENCES) await each(`[${name}]`, (element) => rename(element, name, prefix));
   const cited = Map.groupBy(page.querySelectorAll("article .cite"), (chip) => chip.textContent);
+  const statements = new Map([...cited].map(([number, chips]) => [number, new Set(chips.map((chip) => chip.dataset.sentence || chip.parentElement)).size]));
   await pause();
   const report = h("div", { lang: page.documentElement.lang, dir: page.documentElement.dir }), later = await takeLater(page, report, pause);
   for (const table of page.querySelectorAll("article table:not(.long)")) equipTable(table);
@@ -161,7 +162,7 @@ export async function renderReport(html, run, pause) {
   report.querySelector(`#${CSS.escape(prefix)}sources`)?.parentElement.classList.add("printed");
   if (checked.children.length > 1) report.append(checked);
   const headings = [...report.querySelectorAll("article :is(h2, h3), :scope > section:not(.printed) h2")].map((heading) => ({ id: heading.id, words: heading.textContent.trim(), level: heading.tagName }));
-  return { report, headings, later, cited: new Map([...cited].map(([number, chips]) => [number, chips.length])) };
+  return { report, headings, later, cited: new Map([...cited].map(([number, chips]) => [number, chips.length])), statements };
 }
 
 // What is in the Markdown of a block, but not in its text: citations, addresses, the number of an item.

@@ -104,9 +104,13 @@ async function start(thread, graph, more, context) {
 }
 
 export const put = (thread, graph, words, files, context) => start(thread, graph, { input: said(words, files) }, context);
-// With `edit: true` in `more`, the words say what to change in the report.
-export async function followUp(thread, graph, words, files, more) {
+// With `edit: true` in `more`, the words say what to change in the report. Whether the plan is shown first is decided with each question, also for what goes on with it later.
+export async function followUp(thread, graph, words, files, more, isReviewed) {
   const { outline, ...context } = await settingsOf(thread);
+  if (isReviewed !== Boolean(context.review_plan)) {
+    context.review_plan = isReviewed;
+    await ask(`/threads/${thread}`, { method: "PATCH", body: { metadata: { research: { graph, context: { outline, ...context } } } } });
+  }
   return start(thread, graph, { input: said(words, files, more) }, context);
 }
 export const reply = (thread, graph, value) => start(thread, graph, { command: { resume: value } });

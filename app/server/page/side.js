@@ -60,8 +60,8 @@ function withSigns(text, quote) {
   return text.slice(0, found.index + lead) + signed("mark", text.slice(found.index + lead, end)) + text.slice(end);
 }
 
-// `marked`: why the number that opens it is marked.
-export function sourceView(source, quotes, mayReplace, page, marked) {
+// `marked`: why the number that opens it is marked; `excluded`: what to say if the reader has excluded it.
+export function sourceView(source, quotes, mayReplace, page, marked, excluded) {
   const value = String(source.number_in_thread);
   const replace = (words) => mayReplace && button("replace-source", words, { value, title: "Other sources are searched for what this one alone supports" });
   return [
@@ -71,7 +71,7 @@ export function sourceView(source, quotes, mayReplace, page, marked) {
     source.link && h("p", {}, h("a", { href: source.link, target: "_blank", rel: "noopener noreferrer nofollow" }, source.link)),
     h("p", { class: "quiet" }, source.texts.length ? `The text as it was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source was not stored."),
     source.number_in_thread > 0 && h("p", { class: "source-use" }, source.is_excluded
-      ? ["You have excluded this source: answers from now on do without it.", button("include-source", "Include again", { value }), replace("Find others in its place")]
+      ? [excluded, button("include-source", "Include again", { value }), replace("Find others in its place")]
       : [button("exclude-source", "Don’t use this source", { value }), replace("Replace it"), h("span", { class: "quiet" }, "A report that cites it gets a version without it.")]),
     source.texts.map((text) => setSigns(h("div", { class: "source-text prose", tabindex: "0", dir: "auto", role: "region", "aria-label": "Text of the source" },
       markdown(quotes.reduce(withSigns, text))))),

@@ -1,6 +1,7 @@
 // One question: its messages, plan, research and report; and the box below all questions.
 
 import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
+import { undoButton } from "./exclusion.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
 import { lineOf, silence, workedSince } from "./living.js";
 import { markdown } from "./markdown.js";
@@ -9,7 +10,7 @@ import { offerView } from "./notify.js";
 import { review } from "./plan.js";
 import { tableHolder } from "./table.js";
 import { trustLine } from "./trust.js";
-import { isEdit, kindWords, reportTitle, reportsOf, revertWords } from "./versions.js";
+import { isEdit, kindWords, reportTitle, reportsOf, revertWords, versionOf } from "./versions.js";
 
 const FROM_READ = "Answering from what was read";
 const LONG_QUESTION = 130, LONG_LINE = 300, MOST_CARDS = 30;
@@ -196,6 +197,12 @@ function draftLine(exchange) {
   return [h("strong", {}, "Draft"), isWritten(exchange) ? ", written and being checked: it can still change" : ", still being written"];
 }
 
+// What a change has done, and the way back.
+function doneLine({ run, story, isLatest }) {
+  const undo = isLatest && undoButton(run, run.question_id);
+  return h("p", { class: "notice done", dir: "auto" }, h("strong", {}, `Version ${versionOf(run).number}`), run.done && `: ${shortened(run.done, LONG_LINE)}`, (story.changed.length > 0 || undo) && [" ", button("show-change", "Show the change", { class: "link" })], undo && [" ", undo]);
+}
+
 // The report, or its draft, whose element it keeps; a run that has ended early leaves its draft.
 function reportPart(exchange, formats) {
   const { run, story } = exchange, isDone = isFinished(run);
@@ -205,7 +212,7 @@ function reportPart(exchange, formats) {
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
     isDone && trustLine(run),
-    isDone && run.done && isEdit(run) && h("p", { class: "notice done", dir: "auto" }, shortened(run.done, LONG_LINE), story.changed.length > 0 && [" ", button("show-change", "Show the change", { class: "link" })]),
+    isDone && isEdit(run) && doneLine(exchange),
     isDone && h("div", { class: "version-line", "data-keep": true, "data-key": "versions" }),
     h("div", { class: "text", "data-keep": true, "data-key": "text" }, isDone ? h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))
       : h("div", {}, h("div", {}, h("article", { class: "report", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })))), moreView(exchange));
@@ -285,7 +292,8 @@ export const changeable = (run, offer) => (offer?.may_edit ? reportsOf(run).at(-
 function wayChoice({ way, index, run }, { number, question_id: changed }) {
   const choice = (value, words) => h("label", {}, h("input", { type: "radio", name: "way", value, checked: value === way }), h("span", {}, words));
   const effect = way === "edit" ? [`Makes version ${number + 1} of `, h("strong", { dir: "auto" }, reportTitle(run)), `${changed === run.question_id || !run.has_report ? "" : ", not of the answer above"}; your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
-  return h("fieldset", { class: "ways", "data-key": `ways-${index}` }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect));
+  const review = way === "follow-up" && h("label", { class: "check" }, h("input", { type: "checkbox", name: "review_plan" }), "Show me the plan first");
+  return h("fieldset", { class: "ways", "data-key": `ways-${index}` }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect), review);
 }
 
 export function dockView(exchange, offer) {

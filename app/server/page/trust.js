@@ -15,7 +15,7 @@ const LISTS = {
   contradictions: ({ sides, resolution }) => [sides.map(({ text, number, title, date }) => h("p", {}, text, " ", cite(number), h("span", { class: "quiet" }, ` ${[title, date].filter(Boolean).join(", ")}`))),
     h("p", { class: "quiet" }, resolution || "Not resolved: nothing decides between the two.")],
   open: ({ text }) => text,
-  points: ({ text, verdict, missing }) => [h("span", { class: "point", "aria-hidden": "true" }, VERDICTS[verdict]), text, verdict !== "answered" && h("span", { class: "quiet" }, ` ${verdict}${missing ? `: ${missing}` : ""}`)],
+  points: ({ text, verdict, missing }) => [h("span", { class: "point", "aria-hidden": "true" }, VERDICTS[verdict]), text, verdict !== "answered" && h("span", { class: "quiet" }, ` ${verdict === "not judged" ? "not graded" : verdict}${missing ? `: ${missing}` : ""}`)],
 };
 LISTS.not_judged = LISTS.not_verified;
 

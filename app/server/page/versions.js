@@ -17,7 +17,7 @@ const HEADING = /^#{1,6}\s+/;
 const LAYOUT = /([ \t]*\|[ \t]*|(?:^|\n)[ \t]*(?:[-*+•][ \t]+|\d+[.)][ \t]+|>[ \t]?|#{1,6}[ \t]+)|\n)/;
 const DEFINITION = /^\[[^\]]+\]:\s/, CELLS = /^\s*\|(.*)\|\s*$/;
 
-const versionOf = (run) => run.versions.find((each) => each.question_id === run.question_id);
+export const versionOf = (run) => run.versions.find((each) => each.question_id === run.question_id);
 export const isEdit = (run) => isEdited(versionOf(run) ?? {});
 
 // What a further message of the conversation was; empty until it is known.
