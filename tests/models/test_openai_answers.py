@@ -157,7 +157,7 @@ async def test_of_token_counts_in_every_chunk_the_last_is_used(wire: Wire) -> No
     assert message.usage_metadata["output_tokens"] == 10
 
 
-@pytest.mark.sweep(first=7)
+@pytest.mark.sweep(first=3)
 @pytest.mark.fault(22)
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 @pytest.mark.parametrize("responses_api", [False, True])

@@ -112,6 +112,7 @@ async def test_a_dispute_about_advice_that_the_text_names_has_no_table(tmp_path:
     assert rows_of(state) == []
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("cites", "resolution", "most_words", "is_named"),
     [
@@ -142,6 +143,7 @@ async def test_the_editor_says_which_disputes_need_no_row(
     assert bool(rows_of(state)) != is_named
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("is_answered", [True, False])
 async def test_one_pair_that_three_researchers_declare_in_other_words_is_merged_by_the_final_check(
     tmp_path: Path, is_answered: bool
@@ -240,6 +242,7 @@ def test_a_dispute_is_open_only_if_the_model_says_so(given: object, resolution: 
     assert stated.resolution == resolution
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("is_found_again", [True, False])
 async def test_an_edit_leaves_the_disputes_of_the_report_as_they_were(
     tmp_path: Path, is_found_again: bool

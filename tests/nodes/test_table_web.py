@@ -344,6 +344,7 @@ def linked(messages: Sequence[BaseMessage], settings: Any) -> AIMessage:
     return rows(*named)(messages, settings)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("is_in_text", [True, False])
 async def test_rows_are_filled_from_pages_that_are_behind_the_last_links_of_a_register(
     tmp_path: Path, web: Web, api: SearchApi, is_in_text: bool

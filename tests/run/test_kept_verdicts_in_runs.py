@@ -136,6 +136,7 @@ def _says(report: str) -> Rule:
 BOTH = pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
 
 
+@pytest.mark.sweep
 @BOTH
 async def test_a_follow_up_has_only_new_statements_and_what_rests_on_a_changed_cell_judged(
     tmp_path: Path, strategy: Strategy

@@ -94,6 +94,7 @@ async def test_an_unknown_model_is_tried_once_and_remembered(
                 assert request.json["temperature"] < 0.8
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "served", [server("tools"), server("tools", "response_format")], ids=["schema", "tags"]
 )

@@ -364,6 +364,7 @@ async def test_a_message_to_a_stopped_edit_is_part_of_it(tmp_path: Path) -> None
     assert EDIT in prompt and "Leave the table alone." in prompt
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("node", ["edit_report", "verify_report"])
 async def test_a_stopped_edit_is_discarded_by_going_back_to_the_version_that_it_changes(
     tmp_path: Path, node: str
@@ -504,6 +505,7 @@ The Skerry Light was lit for the first time in 1844. [1] It stands 45 metres tal
 - It is old. [1]"""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
 async def test_all_kinds_of_edits_in_one_form(tmp_path: Path, strategy: str) -> None:
     row = "| Skerry | 1844 [1] | 38 metres [1] |"
