@@ -131,6 +131,7 @@ async def test_the_caller_gets_the_report_and_its_callbacks_see_the_research_but
     assert stored.artifact == json.loads(json.dumps(result)) == result
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("A-81")
 async def test_the_51st_call_of_a_tool_is_refused(tmp_path: Path) -> None:
     endless = [search(f"Skerry Light {number}") for number in range(51)]

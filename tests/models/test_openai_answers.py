@@ -294,7 +294,7 @@ async def test_an_answer_that_is_no_stream_is_read_up_to_a_limit_of_decompressed
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     packer = zlib.compressobj(wbits=31)
-    bomb = b"".join([*(packer.compress(b" " * 1_000_000) for _ in range(100)), packer.flush()])
+    bomb = b"".join([*(packer.compress(b" " * 1_000_000) for _ in range(60)), packer.flush()])
     headers = {"Content-Encoding": "gzip", "content_type": "application/json"}
     for status in (200, 400):
         reply = Answer(status=status, body=bomb, headers=headers)

@@ -209,6 +209,7 @@ async def test_what_only_the_orchestrator_sees_between_two_researchers_is_settle
     assert run.all_used() and not state.progress.is_disputed
 
 
+@pytest.mark.slow
 async def test_what_two_steps_of_a_plan_declare_in_other_words_is_merged(tmp_path: Path) -> None:
     tasks = ("Skerry Light", "Skerry Light and its keeper")
     rules: dict[str, Any] = {

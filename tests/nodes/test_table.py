@@ -126,6 +126,7 @@ async def test_the_plan_says_the_design_and_an_edit_of_it_counts(tmp_path: Path)
     )
 
 
+@pytest.mark.slow
 async def test_a_rejected_plan_is_designed_again_with_the_comment(tmp_path: Path) -> None:
     run = table_lab(tmp_path, review_plan=True)
     await run.ask(QUESTION)

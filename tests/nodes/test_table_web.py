@@ -302,6 +302,7 @@ async def test_lists_that_a_colleague_has_opened_get_no_scout_again(
     assert f"{known.name} {web.url(known.path)}" in archive.text
 
 
+@pytest.mark.slow
 async def test_wrong_cells_of_a_model_are_marked_and_right_ones_are_not(
     tmp_path: Path, web: Web, api: SearchApi
 ) -> None:

@@ -227,6 +227,7 @@ async def test_a_truncated_or_empty_quick_answer_is_not_requested_again(quick: W
         assert len(wire.models.requests) == 4
 
 
+@pytest.mark.slow
 async def test_depth_auto_researches_a_large_question_with_the_same_calls_as_standard(
     wires: Wires,
 ) -> None:
