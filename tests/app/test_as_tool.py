@@ -94,6 +94,7 @@ async def test_packets_and_usage_are_sent_under_the_call(tmp_path: Path) -> None
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("A-81")
 @pytest.mark.parametrize("how", ["sync", "async"])
 async def test_the_caller_gets_the_report_and_its_callbacks_see_the_research_but_only_the_answer_is_stored(
@@ -130,6 +131,7 @@ async def test_the_caller_gets_the_report_and_its_callbacks_see_the_research_but
     assert stored.artifact == json.loads(json.dumps(result)) == result
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("A-81")
 async def test_the_51st_call_of_a_tool_is_refused(tmp_path: Path) -> None:
     endless = [search(f"Skerry Light {number}") for number in range(51)]
@@ -168,6 +170,7 @@ async def test_the_tool_makes_the_same_model_calls_as_the_graph(tmp_path: Path) 
         assert first == other
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("how", ["sync", "async"])
 async def test_outside_a_graph_the_answer_is_plain_text(tmp_path: Path, how: str) -> None:
     tool = tool_of(lab(tmp_path), models="extractive")

@@ -203,6 +203,7 @@ async def test_sync_calls_are_refused_on_the_event_loop_of_the_checkpointer(tmp_
             run.graph.get_state(thread_config("lab"))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("how", ["sync", "async"])
 async def test_research_answers_a_question_in_one_call(tmp_path: Path, how: str) -> None:
     run = lab(tmp_path)

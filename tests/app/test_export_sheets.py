@@ -138,6 +138,7 @@ def test_an_empty_cell_says_where_it_was_looked_for() -> None:
     assert pages(shown)["Table"][3][2:] == [None, None, None]
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=4))
 def test_any_text_is_read_back_from_both_files(texts: list[str]) -> None:

@@ -147,6 +147,7 @@ def test_an_agent_researches_asks_on_reads_and_checks_and_the_command_line_knows
     assert thread[:6] in desk.call("runs").out
 
 
+@pytest.mark.slow
 async def test_an_agent_changes_a_report_and_excludes_one_of_its_sources(tmp_path: Path) -> None:
     with wire_desk(tmp_path, trial=edited) as wires:
         async with over_streams(wires.desk) as peer:

@@ -73,6 +73,7 @@ def docs(tmp_path: Path) -> Path:
     return tmp_path / "documents"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("tool_calls", ["auto", "native", "tags"])
 def test_a_class_without_tool_calls_gets_small_tasks_in_its_first_run(
     tmp_path: Path, docs: Path, tool_calls: Any

@@ -230,6 +230,7 @@ def test_the_notice_names_each_host_that_gets_traces(
         get_env_var.cache_clear()  # type: ignore[attr-defined]  # overloads hide the cache
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("is_node", [False, True])
 async def test_an_untraced_run_reaches_only_the_callers_callbacks(
     tmp_path: Path, sink: Sink, is_node: bool

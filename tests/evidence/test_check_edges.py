@@ -209,6 +209,7 @@ def test_units_without_citations_are_compared_with_nearby_sources() -> None:
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("limits", "writes"), [({"max_tokens": 100_000}, 1), ({"max_tokens": 9_000_000}, 2)]
 )

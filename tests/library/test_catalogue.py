@@ -129,6 +129,7 @@ async def test_short_documents_are_read_whole_and_each_finding_is_written_in_one
     assert every_call_has_one_result(first.messages)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("further", [{}, {"tools": (weigh,)}], ids=["documents", "and a tool"])
 async def test_one_researcher_is_enough_where_it_reads_all_that_there_is(
     tmp_path: Path, further: dict[str, Any]
@@ -212,6 +213,7 @@ async def test_a_step_of_a_plan_reads_short_documents_whole_and_is_one_call(tmp_
     assert state.report and await run.replays_alike()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("limits", [{"whole_characters": 200}, {"whole_characters": 0}])
 async def test_longer_documents_are_searched(tmp_path: Path, limits: dict[str, int]) -> None:
     run = lab(tmp_path, orchestrator=[TASK, REPORT], limits=limits)

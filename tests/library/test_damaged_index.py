@@ -69,6 +69,7 @@ def test_many_searches_at_once_over_a_damaged_index_find_what_there_is(
         assert list(threads.map(hits, libraries)) == [expected] * AT_ONCE
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("long_text")
 @pytest.mark.parametrize("damage", [no_database, another_version])
 def test_an_index_that_cannot_be_used_is_rebuilt_even_beside_a_half_built_one(

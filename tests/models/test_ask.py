@@ -167,6 +167,7 @@ class Endless(str):
         return f"{key.start:7} "
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.fault(18, logs="WARNING core.models._role_model")
 @pytest.mark.parametrize(
     "reply",

@@ -568,6 +568,7 @@ def test_a_word_with_combining_marks_is_one_word_in_the_index_and_in_units(text:
     assert len(tokens(text)) == len(sought_words(text)) == len(text.split())
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("question", "text", "said"),
     [

@@ -128,6 +128,7 @@ async def test_a_failing_server_is_called_again_twice(wire: Wire) -> None:
     assert len(model.requests) == 3
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(70)
 @pytest.mark.parametrize("status", [502, 503])
 async def test_calls_wait_together_while_the_server_restarts(wire: Wire, status: int) -> None:

@@ -112,6 +112,7 @@ async def test_a_dispute_about_advice_that_the_text_names_has_no_table(tmp_path:
     assert rows_of(state) == []
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("cites", "resolution", "most_words", "is_named"),
     [
@@ -142,6 +143,7 @@ async def test_the_editor_says_which_disputes_need_no_row(
     assert bool(rows_of(state)) != is_named
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("is_answered", [True, False])
 async def test_one_pair_that_three_researchers_declare_in_other_words_is_merged_by_the_final_check(
     tmp_path: Path, is_answered: bool
@@ -207,6 +209,7 @@ async def test_what_only_the_orchestrator_sees_between_two_researchers_is_settle
     assert run.all_used() and not state.progress.is_disputed
 
 
+@pytest.mark.slow
 async def test_what_two_steps_of_a_plan_declare_in_other_words_is_merged(tmp_path: Path) -> None:
     tasks = ("Skerry Light", "Skerry Light and its keeper")
     rules: dict[str, Any] = {
@@ -240,6 +243,7 @@ def test_a_dispute_is_open_only_if_the_model_says_so(given: object, resolution: 
     assert stated.resolution == resolution
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("is_found_again", [True, False])
 async def test_an_edit_leaves_the_disputes_of_the_report_as_they_were(
     tmp_path: Path, is_found_again: bool

@@ -199,6 +199,7 @@ async def test_an_unknown_source_is_asked_for(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 async def test_a_planned_report_is_edited_without_an_excluded_source(tmp_path: Path) -> None:
     rules: dict[str, Any] = {
         "make_plan": plan(step("Skerry Light tall"), step("Ada Moran Tralee")),
@@ -305,6 +306,7 @@ async def test_what_an_earlier_version_has_lost_can_be_replaced_afterwards(tmp_p
     assert not state.own_findings and run.all_used()
 
 
+@pytest.mark.slow
 async def test_steps_find_other_sources_for_what_was_lost(tmp_path: Path) -> None:
     rules: dict[str, Any] = {
         "make_plan": plan(step("Skerry Light tall")),

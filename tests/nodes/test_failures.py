@@ -56,6 +56,7 @@ CANARY = "sk-CANARY-51"
 QUOTING = ValueError(f"Incorrect API key provided: {CANARY}")
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("O-35", "O-36", "O-57", "O-58")
 @pytest.mark.parametrize("failure", [ValueError("secret sk-123"), ""])
 async def test_of_three_one_is_cut_at_its_deadline_one_fails_and_all_keep_what_they_found(

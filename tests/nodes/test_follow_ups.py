@@ -257,6 +257,7 @@ def done(run: PlannedLab) -> dict[str, tuple[str, str]]:
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("A-62")
 @pytest.mark.parametrize("before", [[], [step("word0x")]])
 async def test_an_analysis_without_learnings_is_skipped(

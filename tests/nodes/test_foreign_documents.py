@@ -35,6 +35,7 @@ def noted(tmp_path: Path, *texts: str, question: str = QUESTION, **settings: Any
     return research(question, docs=[docs], **given, **settings).markdown
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("texts", "languages"), [((ENGLISH,), "English"), ((FRENCH,), "French")])
 def test_without_a_model_the_notes_say_in_which_language_the_documents_are(
     tmp_path: Path, texts: tuple[str, ...], languages: str

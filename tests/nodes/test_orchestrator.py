@@ -481,6 +481,7 @@ async def test_research_comes_before_analyses_which_are_limited_and_whose_conclu
     assert state.run.status == "completed"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("answers", [["I would rather not.", "No."], [concluded(), concluded()]])
 async def test_without_conclusions_the_run_goes_on_and_says_so(
     tmp_path: Path, answers: list[Any]

@@ -167,6 +167,7 @@ async def test_a_missing_plan_and_a_failed_report_can_be_resumed_without_repeati
     assert [step.status for step in state.steps] == ["completed", "completed"]
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("A-67", "A-84")
 @pytest.mark.parametrize("times", [1, 1000])
 async def test_a_store_that_loses_texts_costs_the_step_that_needed_them(

@@ -145,6 +145,7 @@ async def test_pages_whose_excerpts_brought_facts_are_read_if_the_model_names_no
     assert [result["title"] for result in run.asked("record_learnings")[1].results] == ["Two"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("case", ["no round follows", "the model fails"])
 async def test_a_step_reads_the_best_page_of_each_query_where_no_model_can_choose(
     tmp_path: Path, api: SearchApi, web: Web, case: str
@@ -202,6 +203,7 @@ async def test_what_a_query_quotes_of_the_users_documents_is_not_sent(
     assert {"web", "document"} == {source.kind for source in state.sources.values()}
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("A-38", "A-49", "A-84")
 @pytest.mark.parametrize("broken", [["one"], ["one", "two"]])
 async def test_a_failed_page_or_search_costs_nothing_else(

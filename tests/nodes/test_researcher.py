@@ -156,6 +156,7 @@ async def test_a_run_that_is_stopped_while_such_a_finding_is_shown_does_not_pay_
     assert len(run.calls("researcher")) == 2 and state.report
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("alone", "choice"),
     [

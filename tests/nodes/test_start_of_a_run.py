@@ -124,6 +124,7 @@ async def test_without_a_checkpointer_nothing_is_asked_and_the_assumption_is_sta
     assert "Which light do you mean?" in run.calls("planner")[0].messages[-1].text
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("clarify", ["ask", "assume"])
 async def test_a_clarifier_that_answers_instead_of_asking_is_not_heard(
     tmp_path: Path, clarify: str
@@ -192,6 +193,7 @@ async def test_an_empty_plan_is_asked_for_once_more_and_one_of_more_than_six_ste
     assert said in state.messages[-1].text
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("make", [lab, planned_lab])
 async def test_a_system_message_becomes_house_rules_behind_those_of_the_settings(
     tmp_path: Path, make: Any

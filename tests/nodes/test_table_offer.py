@@ -39,6 +39,7 @@ async def test_a_user_who_wants_the_table_ends_the_run_and_clients_know_why(
     assert "table_research" in state.messages[-1].text
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("reply", [decided("approve"), "No, a report."])
 async def test_any_other_answer_leads_to_the_report(tmp_path: Path, reply: Any) -> None:
     run = await offering(tmp_path)

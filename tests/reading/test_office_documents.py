@@ -399,6 +399,7 @@ def compression_bombs() -> list[bytes]:
     return [edited(word(), {BODY: lambda _: bytes(60_000_000)}), zipped(empty)]
 
 
+@pytest.mark.sweep
 @pytest.mark.fault("R29")
 @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub"])
 def test_a_compression_bomb_is_refused_before_it_is_unpacked(name: str) -> None:

@@ -397,7 +397,7 @@ STYLES = (
 )
 
 
-@pytest.mark.sweep
+@pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 def test_all_numbers_are_read_and_no_others_and_cells_stay_in_their_row_and_column(
     style: str,

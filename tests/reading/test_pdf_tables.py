@@ -109,6 +109,7 @@ SAMPLES = (
 USES = (("Well", "Owner", "Use"), ("Mill", "Parish", "Drinking"), ("Quay", "Port", "Cooling"))
 
 
+@pytest.mark.sweep(first=8)
 @pytest.mark.parametrize("by_rows", [False, True])
 @pytest.mark.parametrize("beside", [0, 5], ids=["even base lines", "other base lines"])
 @pytest.mark.parametrize("leading", [14, 17], ids=["on the lines of the text", "spaced rows"])

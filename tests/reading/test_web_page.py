@@ -72,6 +72,7 @@ def no_browsers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("settings", "is_missing", "words"),
     [

@@ -69,6 +69,7 @@ FORMULAS = [
 ]
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(("formula", "shown"), FORMULAS)
 def test_a_formula_keeps_its_value(formula: str, shown: str) -> None:
     body = paragraph(f"{run('It is 5 ')}<m:oMath>{formula}</m:oMath>{run(' now.')}")
@@ -81,6 +82,7 @@ def test_a_formula_behind_a_number_does_not_join_it() -> None:
     )
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.parametrize(
     ("content", "shown"),
     [

@@ -136,6 +136,7 @@ def _says(report: str) -> Rule:
 BOTH = pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
 
 
+@pytest.mark.sweep
 @BOTH
 async def test_a_follow_up_has_only_new_statements_and_what_rests_on_a_changed_cell_judged(
     tmp_path: Path, strategy: Strategy
@@ -181,6 +182,7 @@ async def test_statements_of_a_source_that_was_read_again_with_another_text_are_
     assert asked == [[SAILING.removesuffix(" [1]"), PAID.removesuffix(" [1]")]]
 
 
+@pytest.mark.slow
 async def test_an_edit_has_only_new_words_judged_also_after_an_earlier_version_was_put_back(
     tmp_path: Path,
 ) -> None:
@@ -227,6 +229,7 @@ async def test_verdicts_outlast_a_quick_answer_and_a_report_that_was_not_checked
     assert last.report and last.report.verdicts == first.report.verdicts
 
 
+@pytest.mark.slow
 async def test_a_check_that_was_stopped_goes_on_with_the_kept_verdicts(tmp_path: Path) -> None:
     report = f"{SAILING}\n\n{table(2023, 2024)}"
     thread = talk(tmp_path, "orchestrated", report, f"{report}\n\n{PAID}")

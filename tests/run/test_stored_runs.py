@@ -140,6 +140,7 @@ def test_a_stored_report_is_exported_in_every_format(stored: Desk, strategy: Str
     assert "83 metres" in audit.out, audit
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(44)
 @pytest.mark.parametrize("strategy", KNOWN_THEN)
 def test_a_stored_run_that_waits_takes_its_answer_and_ends_with_a_report(
@@ -151,6 +152,7 @@ def test_a_stored_run_that_waits_takes_its_answer_and_ends_with_a_report(
     assert stored_state(stored, name).run.status == "completed"
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(44)
 @pytest.mark.parametrize("strategy", KNOWN_THEN)
 def test_a_stored_run_that_was_killed_repeats_nothing_and_ends_with_a_report(
@@ -172,6 +174,7 @@ def test_a_stored_run_that_was_killed_repeats_nothing_and_ends_with_a_report(
     assert all(words in json.dumps(contradiction) for words in SAME_CLAIMS)
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(44)
 @pytest.mark.parametrize("strategy", KNOWN_THEN)
 def test_a_follow_up_continues_a_stored_run(stored: Desk, strategy: Strategy) -> None:

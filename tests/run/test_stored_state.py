@@ -148,6 +148,7 @@ def damage(path: Path, table: str, column: str, condition: str) -> None:
     queried(path, f"UPDATE {table} SET {column} = ? WHERE rowid = ?", changed, row)
 
 
+@pytest.mark.sweep
 @pytest.mark.fault(40, logs="WARNING app.embed")
 @pytest.mark.parametrize(
     "value",

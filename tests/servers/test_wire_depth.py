@@ -132,6 +132,7 @@ async def test_the_numbers_of_a_quick_answer_are_checked_and_nothing_is_marked(
         assert "*(" not in state.messages[-1].text and wire.asked() == {"clarifier": 1, "writer": 1}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("strategy", STRATEGIES)
 async def test_an_answer_without_results_says_so_after_two_calls(
     quick: Wires, strategy: Strategy
@@ -164,6 +165,7 @@ async def test_a_page_named_in_the_question_is_opened(quick: Wires) -> None:
         assert len(wire.models.requests) == 2
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("strategy", STRATEGIES)
 async def test_a_question_back_is_one_of_the_two_calls(quick: Wires, strategy: Strategy) -> None:
     script = {"clarifier": lambda _: say("Which light do you mean?")}
@@ -225,6 +227,7 @@ async def test_a_truncated_or_empty_quick_answer_is_not_requested_again(quick: W
         assert len(wire.models.requests) == 4
 
 
+@pytest.mark.slow
 async def test_depth_auto_researches_a_large_question_with_the_same_calls_as_standard(
     wires: Wires,
 ) -> None:

@@ -108,6 +108,7 @@ async def test_a_page_is_fetched_only_once_in_a_thread(wires: Wires) -> None:
     assert state.report and state.report.text == f"{FACTS['light']} [1]"
 
 
+@pytest.mark.slow
 @pytest.mark.fault("R7", "R10", logs="INFO tools._open_url")
 async def test_only_addresses_from_the_user_results_or_pages_are_opened(wires: Wires) -> None:
     """By the user, by a result, by a page that was read; nothing that a model puts together."""

@@ -147,6 +147,7 @@ def only_others(request: Received) -> Reply:
     return echoing(request) if request.json["model"] == "other" else searched(request)
 
 
+@pytest.mark.slow
 @pytest.mark.fault(24)
 async def test_a_wrong_key_for_one_role_stops_the_run_with_one_line_and_nothing_is_repeated(
     wires: Wires, monkeypatch: Patch

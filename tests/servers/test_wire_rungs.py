@@ -94,6 +94,7 @@ async def test_an_unknown_model_is_tried_once_and_remembered(
                 assert request.json["temperature"] < 0.8
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "served", [server("tools"), server("tools", "response_format")], ids=["schema", "tags"]
 )
@@ -197,6 +198,7 @@ async def test_a_tool_calling_mode_set_by_the_user_is_kept_without_a_trial_and_t
         } == by_schema
 
 
+@pytest.mark.slow
 @pytest.mark.fault(21)
 async def test_a_model_that_cannot_call_tools_gets_small_tasks_from_its_trial_on(
     wires: Wires,

@@ -245,6 +245,7 @@ async def test_results_of_two_engines_are_fused_and_attributed(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("O-95")
 @pytest.mark.fault(26, logs="WARNING tools._web_search")
 async def test_if_an_engine_fails_the_other_is_used_and_the_report_says_so(

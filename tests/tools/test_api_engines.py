@@ -103,6 +103,7 @@ async def test_an_answer_without_results_is_no_failure_and_results_that_lack_som
         assert kit.found in await searched(kit, server.url, monkeypatch)
 
 
+@pytest.mark.sweep(first=8)
 @ALL
 @pytest.mark.fault(26)
 @pytest.mark.parametrize(
@@ -179,6 +180,7 @@ async def test_a_key_that_is_missing_malformed_refused_or_used_up_is_named(
                 kit.engine(Context())
 
 
+@pytest.mark.sweep(first=8)
 @ALL
 @pytest.mark.parametrize(
     ("field", "value", "words"),

@@ -211,6 +211,7 @@ def engine_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     return made
 
 
+@pytest.mark.sweep(first=3)
 @pytest.mark.fault(62)
 async def test_an_answer_is_read_up_to_a_limit_of_decompressed_bytes(engine_at: EngineAt) -> None:
     answers = [
@@ -232,6 +233,7 @@ async def test_an_answer_is_read_up_to_a_limit_of_decompressed_bytes(engine_at: 
         assert peak < 10 * ANSWER_BYTES
 
 
+@pytest.mark.sweep(first=3)
 @pytest.mark.fault(62)
 async def test_an_answer_that_arrives_very_slowly_is_given_up(engine_at: EngineAt) -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

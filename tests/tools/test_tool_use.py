@@ -72,6 +72,7 @@ async def test_an_error_that_only_the_user_can_fix_stops_the_run() -> None:
         await failing(DocumentsUnreadable("The folder is gone."))
 
 
+@pytest.mark.sweep
 @pytest.mark.behaviour("O-52")
 @pytest.mark.parametrize(
     ("limits", "named"),

@@ -222,6 +222,7 @@ async def test_no_extra_round_starts_if_it_is_disabled_or_cannot_succeed(
     assert bool(state.report.grades) == is_graded == bool(run.of_type("report_graded"))
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     broken = [graded(*OPEN), RateLimited("busy"), RateLimited("busy")]

@@ -117,6 +117,7 @@ async def test_blocks_that_no_edit_names_stay_as_they_are(tmp_path: Path) -> Non
     assert not state.edit
 
 
+@pytest.mark.slow
 async def test_the_planned_strategy_edits_as_well(tmp_path: Path) -> None:
     run = planned_edit_lab(tmp_path, lambda _: {"edits": EDITS, "done": DONE})
     before = text_of(await run.ask_once())
@@ -144,6 +145,7 @@ async def test_facts_that_no_source_has_are_researched_once_and_come_back_to_the
     assert run.all_used() and state.run.status == "completed"
 
 
+@pytest.mark.slow
 async def test_steps_research_what_an_edit_lacks(tmp_path: Path) -> None:
     first, then = {"edits": [], "tasks": [KEEPER]}, {"edits": EDITS[:1], "done": DONE}
     run = planned_edit_lab(tmp_path, at_first(1, lambda _: first, lambda _: then))
@@ -364,6 +366,7 @@ async def test_a_message_to_a_stopped_edit_is_part_of_it(tmp_path: Path) -> None
     assert EDIT in prompt and "Leave the table alone." in prompt
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("node", ["edit_report", "verify_report"])
 async def test_a_stopped_edit_is_discarded_by_going_back_to_the_version_that_it_changes(
     tmp_path: Path, node: str
@@ -429,6 +432,7 @@ async def test_a_small_answer_of_a_new_thread_can_be_edited_too(tmp_path: Path) 
     assert state.report and state.report.audit and state.report.audit.was_judged
 
 
+@pytest.mark.slow
 async def test_the_planned_strategy_routes_a_change_to_the_edit_after_research(
     tmp_path: Path,
 ) -> None:
@@ -504,6 +508,7 @@ The Skerry Light was lit for the first time in 1844. [1] It stands 45 metres tal
 - It is old. [1]"""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
 async def test_all_kinds_of_edits_in_one_form(tmp_path: Path, strategy: str) -> None:
     row = "| Skerry | 1844 [1] | 38 metres [1] |"

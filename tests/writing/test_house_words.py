@@ -54,6 +54,7 @@ async def delivered(run: Lab, **words: str) -> ResearchState:
     return await run.state()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
 @pytest.mark.parametrize("verify", ["repair", "off"])
 async def test_words_of_the_publisher_are_in_the_report_and_the_verifier_never_sees_them(

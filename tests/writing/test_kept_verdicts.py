@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.models import ScriptedChatModel, call, calls, units_shown
@@ -545,6 +546,7 @@ def premises_of(statement: Statement | None, stated: set[str]) -> set[str]:
     return premises
 
 
+@pytest.mark.slow
 @settings(max_examples=min(MOST_EXAMPLES, settings().max_examples))
 @given(
     st.sampled_from(["check", "repair"]),

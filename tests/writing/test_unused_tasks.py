@@ -105,6 +105,7 @@ def test_a_step_counts_with_its_follow_ups_and_a_step_added_later_does_not_count
     assert unused(*findings, steps=steps, plan=planned, cited=(KEYS[0], KEYS[2])) == []
 
 
+@pytest.mark.sweep
 @pytest.mark.fault("69")
 @pytest.mark.parametrize(
     "written, status, left_out",
@@ -155,6 +156,7 @@ async def test_a_step_of_the_plan_that_nobody_researched_is_a_gap(
     assert state.run.status == ("completed_with_gaps" if left_out else "completed")
 
 
+@pytest.mark.sweep
 @pytest.mark.fault("69")
 @pytest.mark.parametrize("verify", ["repair", "off"])
 async def test_a_step_of_a_typed_plan_that_the_writer_leaves_out_is_named_and_the_status_says_so(
