@@ -19,8 +19,8 @@ class GenerateFinding(BaseModel):
     )
     contradictions: StatedDisputes = Field(
         default_factory=list,
-        description="Where results contradict each other on the topic, or good sources advise or "
-        "judge differently; empty if they do not.",
+        description="Where results contradict each other on something that the topic asks for, or "
+        "good sources advise or judge differently on it; empty if they do not.",
     )
 
 
