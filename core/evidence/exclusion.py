@@ -566,8 +566,9 @@ class _Remainder:
             else:
                 edits.append(_removal(sentence))
         of_sentence = defaultdict[int, list[ReportUnit]](list)
-        for unit in report_units(text, self._numbers) if mixed else ():
-            of_sentence[unit.sentence_start].append(unit)
+        if mixed:
+            for unit in report_units(text, self._numbers):
+                of_sentence[unit.sentence_start].append(unit)
         for start in mixed:
             units = of_sentence[start]
             lost = [unit for unit in units if not unit.sources and self._has_lost(unit.raw)]
@@ -577,7 +578,7 @@ class _Remainder:
         return _tidied(with_edits(settle_fences(text), edits))
 
     def _has_lost(self, text: str) -> bool:
-        return not self._lost.isdisjoint(_figures(text)) if self._lost else False
+        return not self._lost.isdisjoint(_figures(text))
 
 
 def _report_without(
@@ -761,8 +762,10 @@ def _removals(taken: Collection[ReportUnit], units: Sequence[ReportUnit], text: 
         elif unit.kind == "cell":
             edits.append(Edit(unit.start, unit.end, _NO_VALUE))
         else:
-            start = spans.pop()[0] if is_next else unit.start
-            spans.append((start, unit.end))
+            if is_next:
+                spans[-1] = (spans[-1][0], unit.end)
+            else:
+                spans.append((unit.start, unit.end))
             is_next = True
     for start, end in spans:
         edits.append(_removal_of_clauses(start, end, units[0].sentence_start, text))

@@ -406,7 +406,11 @@ class ThreadVersions:
 
     def _listed(self, *, is_answer: bool) -> list[Version]:
         """Return the versions, or the answers, oldest first."""
-        return [version for version in self.by_name.values() if version.is_answer == is_answer]
+        listed = list[Version]()
+        for version in self.by_name.values():
+            if version.is_answer == is_answer:
+                listed.append(version)
+        return listed
 
     def _next(self, kind: VersionKind, date: str, content: str) -> Version:
         """Return the next version or answer of a thread."""
@@ -461,8 +465,11 @@ def _differences_of(before: FinishedReport, after: FinishedReport) -> Difference
     for finished in (before, after):
         parts = [title_line(finished.title), plain_citations(finished.report.text)]
         if {*before.notes} != {*after.notes}:
-            own = [note for note in finished.notes if note not in shared]
-            parts += [heading, "\n".join(f"- {note}" for note in (*shared, *own))]
+            notes = [*shared]
+            for note in finished.notes:
+                if note not in shared:
+                    notes.append(note)
+            parts += [heading, "\n".join(f"- {note}" for note in notes)]
         texts.append("\n\n".join(filter(None, parts)))
     return Differences(tuple(text_differences(*map(safe_text, texts))))
 
