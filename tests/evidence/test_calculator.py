@@ -362,6 +362,23 @@ def test_a_number_beside_the_calculation_that_it_comes_from_is_its_result(
     assert result in answer.replace("\u202f", "")
 
 
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        ("[calc 1] / 100 * 12000 € [1] = €", "[calc 1] * 12000 € = 6000 €"),
+        ("20 % / 100 * 12000 € [1] = €", "20 % * 12000 € = 2400 €"),
+        ("[calc 2] / 100 = €", "[calc 2] / 100 = 25 €"),
+    ],
+    ids=["a result in percent", "a percentage", "an amount"],
+)
+def test_a_percentage_is_not_divided_by_its_hundred_twice(line: str, result: str) -> None:
+    used = calculator()
+    lines = ["Growth: (7500 € [2] - 5000 € [2]) / 5000 € [2] = %", "Rise: 7500 € [2] - 5000 € [2]"]
+    used.calculate(lines)
+    [answer] = used.calculate([f"Asked: {line}"])
+    assert result in answer.replace("\u202f", "")
+
+
 def test_the_same_line_is_calculated_once() -> None:
     used = calculator()
     first, again = used.calculate([NET, "The net price again: 12000 € [1] - 7500 € [2]"])

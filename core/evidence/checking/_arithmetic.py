@@ -64,6 +64,11 @@ RESTATED = re.compile(
     r"\s*(?P<marker>\[calc (?P<calculation>\d{1,4})\])"
 )
 """A number beside the calculation from which it comes: 1.44 €/l [calc 2]."""
+HUNDREDTH = re.compile(
+    r"(?P<percentage>\[calc (?P<calculation>\d{1,4})\]|%(?:\s*\[[\d, ]+\])?)"
+    r"\s*/\s*100(?![\d.,]|\s*[\w%\[€$£¥])"
+)
+"""What may be a percentage, divided by 100 as one does on paper: 20 % [3] / 100."""
 _TOKEN = re.compile(
     rf"(?P<number>[\ue800-\uf8ff])(?P<before>\s*[\ue000-\ue7ff])?"
     rf"(?P<words>(?:\s*{_WORD})*)(?:\s*(?:/\s*|per\s+)(?P<per>{_COUNTED}(?:\s*/\s*{_WORD})?))?(?P<source>\s*[\ue000-\ue7ff])?"

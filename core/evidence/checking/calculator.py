@@ -20,6 +20,7 @@ from ..citations.markers import scan, with_calculations
 from ..text.numbers import Number, numbers_in, numbers_stated
 from ..text.sentences import LINE_MARK
 from ._arithmetic import (
+    HUNDREDTH,
     RESTATED,
     Formula,
     FormulaFault,
@@ -183,7 +184,8 @@ class Calculator:
         if before:
             line = _BEGINS_WITH.sub("", line, count=1)
         wanted = _Wanted.read(line)
-        formula = Formula(RESTATED.sub(self._without_number, wanted.formula))
+        stated = RESTATED.sub(self._without_number, wanted.formula)
+        formula = Formula(HUNDREDTH.sub(self._as_percentage, stated))
         if not formula.parts:
             raise FormulaFault("it has no numbers")
         name = wanted.name
@@ -235,6 +237,15 @@ class Calculator:
         if known and known.value > 0 and numbers and follows(numbers[0], [known.value]):
             return restated["marker"]
         return restated[0]
+
+    def _as_percentage(self, hundredth: re.Match[str]) -> str:
+        """Return a percentage without its division by 100, since it is a fraction already."""
+        number = hundredth["calculation"]
+        if number:
+            known = self._known.get(int(number))
+            if known is None or not is_percent(known.unit):
+                return hundredth[0]
+        return hundredth["percentage"]
 
     def _keep(self, calculation: Calculation) -> None:
         self._outdated.pop(calculation.key, None)
