@@ -264,8 +264,12 @@ def test_a_whole_run_from_clarification_to_second_follow_up(
         loaded.value.save_as(tmp_path / "report.md")
         assert FACTS["light"] in (tmp_path / "report.md").read_text("utf-8")
         for number, question in enumerate((FURTHER, MORE), 1):
+            # Each follow-up decides whether its plan is shown.
+            if number == 1:
+                page.locator("#dock").get_by_label("Show me the plan first").check()
             reply(page, question, "Ask")
-            page.get_by_role("button", name="Start research").click()
+            if number == 1:
+                page.get_by_role("button", name="Start research").click()
             page.locator(".exchange").nth(number).locator(".report article").get_by_text(
                 FACTS["harbour"]
             ).wait_for()
@@ -297,7 +301,7 @@ def test_a_whole_run_from_clarification_to_second_follow_up(
         page.locator(".depth", has_text="Standard").click()
         promise.wait_for()
         show_options(page)
-        page.get_by_label("Show me the plan first").check()
+        page.get_by_role("checkbox", name="Show me the plan first").check()
         ask(page)
         page.locator(".review", has_text="Earlier runs like this one: ").wait_for()
         page.get_by_role("button", name="Cancel").click()
@@ -786,7 +790,7 @@ def test_a_report_is_changed_in_place_and_what_changed_is_marked_for_a_moment(
         page.locator(".exchange").nth(2).locator(".report article").wait_for()
         for _ in range(2):
             lines = page.locator(".version-line").all_inner_texts()
-            assert lines[:2] == ["Version 2 of this report is ready.", ""]
+            assert lines[:2] == ["Version 2 of this report is ready.", "All 3 versions"]
             assert lines[2].startswith("3 versions of this report")
             page.reload()
             page.locator(".exchange").nth(2).locator(".report article").wait_for()
