@@ -278,12 +278,13 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> tuple[St
     calls = Calls.read(reply.message, tools, state.transcript, taken=state.findings)
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
     has_assigned = not all(call_id.startswith(_OF_PLAN) for call_id in state.findings)
+    has_read = any(finding.ended == "done" for finding in state.own_findings)
     order = decide(
         calls,
         progress,
         has_findings=has_findings,
         has_assigned=has_assigned,
-        may_write_next=_is_read_in_one_round(turn) and not state.own_findings,
+        may_write_next=_is_read_in_one_round(turn) and not has_read,
     )
     transcript = calls.answered(order.answers)
     if order.uses_plan:

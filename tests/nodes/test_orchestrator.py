@@ -338,6 +338,23 @@ async def test_a_report_called_for_beside_the_only_round_is_written_when_its_res
     assert ReportNotes(state).unanswered() == left_open
 
 
+async def test_a_task_that_failed_is_researched_before_a_report_called_for_beside_it(
+    tmp_path: Path,
+) -> None:
+    def both(task: str) -> Any:
+        return calls(call("research_agent", task=task), call("generate_report"))
+
+    read = calls(call("generate_report"), text=f"{LIT} [1]")
+    run, state = await answered(
+        tmp_path,
+        orchestrator=[both("task 0."), both("task 1."), REPORT],
+        researcher=[*[RuntimeError("no answer")] * 2, read],
+        limits={"whole_characters": 30_000},
+    )
+    assert [finding.ended for finding in state.own_findings] == ["partial", "done"]
+    assert LIT in run.calls("writer")[0].text
+
+
 async def test_so_is_the_report_on_a_follow_up(tmp_path: Path) -> None:
     def both(task: str) -> Any:
         return calls(call("research_agent", task=task), call("generate_report"))
