@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
@@ -19,6 +20,8 @@ _LISTED = 20
 """Maximum number of failed searches, and of unread sources, named in the notes."""
 _WORDS_NAMED = 5
 """Maximum number of words left out of web queries that are named in the notes."""
+_LONGEST_TASK = 120
+"""Maximum length of a task in a note, in characters."""
 _CITES_NOTHING = "The report cites no source."
 WITHHELD_REASON = "the provider of the model refuses such text"
 
@@ -115,21 +118,25 @@ class ReportNotes:
         for finding in findings:
             if finding.ended != "done":
                 reasons.add(finding.reason)
-                notes.append(_line("Not researched to the end", finding.task, finding.reason))
+                notes.append(
+                    _line("Not researched to the end", _shown(finding.task), finding.reason)
+                )
         for finding in self._state.findings.values():
             if finding.is_withheld:
-                notes.append(_line("Found, but left out", finding.task, WITHHELD_REASON))
+                notes.append(_line("Found, but left out", _shown(finding.task), WITHHELD_REASON))
         for finding in findings:
             if finding.withheld:
                 results = "a result" if finding.withheld == 1 else f"{finding.withheld} results"
-                notes.append(_line("Left out", finding.task, f"{results}; {WITHHELD_REASON}"))
+                notes.append(
+                    _line("Left out", _shown(finding.task), f"{results}; {WITHHELD_REASON}")
+                )
             if finding.left_out:
                 names = ", ".join(finding.left_out)
-                notes.append(_line("Left out", finding.task, f"{names}; {WITHHELD_REASON}"))
+                notes.append(_line("Left out", _shown(finding.task), f"{names}; {WITHHELD_REASON}"))
         for finding in findings:
             if finding.ended == "done" and finding.failures:
                 failures = "; ".join(dict.fromkeys(finding.failures))
-                notes.append(_line("Errors during the research", finding.task, failures))
+                notes.append(_line("Errors during the research", _shown(finding.task), failures))
         faults = set[str]()
         for finding in findings:
             for action in finding.actions:
@@ -410,6 +417,11 @@ def _tool_notes(actions: Iterable[Action]) -> list[str]:
         times = "once" if count == 1 else f"{count} times"
         notes.append(f"The tool {tool} failed {times} ({kind}).")
     return notes
+
+
+def _shown(task: str) -> str:
+    """Return a researcher's task as a note names it; its orders fill a paragraph."""
+    return textwrap.shorten(task, _LONGEST_TASK, placeholder=" …")
 
 
 def _line(*parts: str) -> str:
