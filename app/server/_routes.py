@@ -38,6 +38,7 @@ from ...core.errors import (
     log_failure,
 )
 from ...core.events.log import StoredLog
+from ...core.evidence.citations.citing import by_number
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to
 from ...core.records.research import total
@@ -489,6 +490,13 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
             }
         )
     spent = total(state.spending)
+    cited = list[Source]()
+    uncited = list[Source]()
+    if state.report:
+        cited = state.report.cited(state.sources)
+        for source in by_number(state.sources.values()).values():
+            if source.key not in {*state.report.sources, *state.excluded}:
+                uncited.append(source)
     data = {
         "thread": stored.thread,
         "name": stored.name,
@@ -518,7 +526,8 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         },
         "has_report": state.report is not None,
         "versions": [version.listed for version in stored.versions],
-        "sources": _cards(state, state.report.cited(state.sources) if state.report else ()),
+        "sources": _cards(state, cited),
+        "uncited": _cards(state, uncited),
         "excluded": _cards(state, [state.sources[key] for key in state.excluded]),
         "trust": trust_with_lists(stored),
         "follow_ups": list(state.report.follow_ups) if state.report else [],

@@ -193,6 +193,15 @@ def test_steps_of_a_plan_are_moved_by_buttons_and_keys(reader: Reader) -> None:
         assert page.locator(".lines li > .quiet").all_inner_texts() == ["1.", "2.", "3."]
         page.get_by_role("button", name="Remove step 3").click()
         assert page.locator("textarea:focus").get_attribute("aria-label") == "Step 2"
+        # A step is put back where it was, and nothing moves past it meanwhile.
+        page.get_by_role("button", name="Remove step 1").click()
+        assert lines_of(page) == ["Its keeper"]
+        page.get_by_role("button", name="Put back step 1").click()
+        assert lines_of(page) == ["The harbour", "Its keeper"]
+        assert page.locator("textarea:focus").get_attribute("aria-label") == "Step 1"
+        page.get_by_role("button", name="Put back step 3").click()
+        assert lines_of(page) == ["The harbour", "Its keeper", "The light"]
+        page.get_by_role("button", name="Remove step 3").click()
         page.get_by_role("button", name="Start research").click()
         page.locator(".report article").wait_for()
         plan = page.locator("summary", has_text="Plan, 2 steps, edited by you")

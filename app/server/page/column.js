@@ -26,7 +26,7 @@ const BAR = 56, NEAR = 40, STEERING = 15_000;
 const SOON = 500, LATER = 10_000;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
-  is_unfinished: false, is_edit: null, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], excluded: [], trust: null, doubts: "", follow_ups: [], sent: [], is_finishing: false, worked: 0, nodes: [], depth: "standard", changed: "", versions: [] };
+  is_unfinished: false, is_edit: null, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], uncited: [], excluded: [], trust: null, doubts: "", follow_ups: [], sent: [], is_finishing: false, worked: 0, nodes: [], depth: "standard", changed: "", versions: [] };
 
 // Whether the view follows the active part, the last scroll position, and the last active part.
 const view = { isFollowing: true, scrolled: 0, stage: "" };

@@ -1,6 +1,6 @@
 // The plan while it is reviewed: a field per step and checklist item, which can be changed, moved, added and removed.
 
-import { button, h } from "./dom.js";
+import { button, h, shortened } from "./dom.js";
 import { keepPlanDraft, planDraft } from "./drafts.js";
 
 // Text between the steps and items is shown unchanged.
@@ -16,7 +16,9 @@ const lineField = (lead, words) => h("li", {}, h("span", { class: "quiet" }), h(
 
 // The line with which a line changes its place; none at the end of the steps or of the checklist.
 function neighbour(line, way) {
-  const other = way === "up" ? line.previousElementSibling : line.nextElementSibling;
+  const next = way === "up" ? "previousElementSibling" : "nextElementSibling";
+  let other = line[next];
+  while (other?.matches(".dropped")) other = other[next];
   return nounOf(fieldOf(other)?.dataset.lead ?? "") === nounOf(fieldOf(line).dataset.lead) ? other : null;
 }
 
@@ -48,11 +50,23 @@ export function addLine(control) {
   fieldOf(last.previousElementSibling).focus();
 }
 
+// The lines that were removed, each by the line in its place.
+const dropped = new WeakMap();
+
 export function dropLine(control) {
   const line = control.parentElement, list = line.parentElement, next = neighbour(line, "down") ?? neighbour(line, "up");
-  line.remove();
+  const name = fieldOf(line).getAttribute("aria-label"), left = h("li", { class: "dropped quiet" }, h("span", {}, `Removed: ${shortened(fieldOf(line).value, 60)}`), button("put-back-line", "Undo", { class: "link", "aria-label": `Put back ${name.toLowerCase()}` }));
+  dropped.set(left, line);
+  line.replaceWith(left);
   settle(list);
   (fieldOf(next) ?? list.querySelector("button")).focus();
+}
+
+export function putBackLine(control) {
+  const left = control.parentElement, line = dropped.get(left), list = left.parentElement;
+  left.replaceWith(line);
+  settle(list);
+  fieldOf(line).focus();
 }
 
 const builtOn = (line) => BUILDS_ON.exec(fieldOf(line).value)?.[1].match(/\d+(?:\.\d+)*/g) ?? [];

@@ -9,7 +9,7 @@ import { dialogClosed, leadTo, openDialog } from "./focus.js";
 import * as notices from "./notify.js";
 import { openFile } from "./original.js";
 import { page, research } from "./page.js";
-import { addLine, dropLine, keepPlan, moveLine, planOf } from "./plan.js";
+import { addLine, dropLine, keepPlan, moveLine, planOf, putBackLine } from "./plan.js";
 import { hintOf, markChanges, passagesBeside, sortTable, tableText } from "./report.js";
 import { lightSentence } from "./sentences.js";
 import * as server from "./server.js";
@@ -257,6 +257,7 @@ export const clicked = {
   suggest: (control) => fillIn("words", control.value || control.textContent),
   "add-line": (control) => changeLines(addLine, control),
   "drop-line": (control) => changeLines(dropLine, control),
+  "put-back-line": (control) => changeLines(putBackLine, control),
   "move-line": (control) => say(changeLines(moveLine, control.parentElement, control.value)),
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control), control.closest(".quote")?.querySelector("[data-page]")?.dataset.page, control.getAttribute("aria-description")),
   "open-file": (control) => openFile(control, page.thread.id, control.closest("#source") ? "of=thread" : `question=${exchangeAt(control).run.question_id}`),

@@ -43,6 +43,9 @@ export function sideView(exchange, exchanges) {
       h("ol", {}, sections.map(({ id, words, level }) => h("li", { class: level }, h("a", { href: id && `#${id}`, dir: "auto" }, words))))),
     h("div", { class: "side-head" }, h("h2", {}, at ? `Sources of answer ${at + 1}` : "Sources"), h("span", { class: "quiet" }, sources.length || found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
     sources.length + excluded.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, cards(sources, excluded, cited)),
+    // Sources have their numbers from when they were read.
+    sources.length > 0 && run.uncited.length > 0 && h("details", { class: "names uncited", "data-key": `uncited-${run.question_id}` }, h("summary", {}, `${count(run.uncited.length, "more source")} read and not cited`),
+      h("ol", { class: "source-cards" }, run.uncited.map((source) => cardOf(source, 0, false)))),
     run.sources.length === 0 && found.length > 0 && h("ol", { class: "source-cards", "data-key": "found" }, found.slice(0, SHOWN_WHILE_READING).map((source) =>
       h("li", {}, h("div", { class: source.number ? "source-card" : "source-card unnumbered" }, source.number && h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
     found.length > SHOWN_WHILE_READING && run.sources.length === 0 && h("p", { class: "quiet" }, `and ${count(found.length - SHOWN_WHILE_READING, "more source")}`),
