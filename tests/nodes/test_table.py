@@ -509,6 +509,22 @@ def test_without_a_model_each_document_is_a_row_and_cells_are_quotations(tmp_pat
     ]
 
 
+def test_without_a_model_cells_of_a_long_document_have_no_marks_of_cuts(tmp_path: Path) -> None:
+    filler = "\n\n".join(
+        f"The harbour chronicle of year {year} tells of fog, of nets on the quay and of the smell of "
+        "tar along the old wall, of which the visitors of the market never tire."
+        for year in range(40)
+    )
+    minutes = (
+        f"# Minutes of Anlow\n\n{filler}\n\nThe Anlow meeting was chaired by Owen Tripp.\n\n"
+        f"{filler}\n\nAt the meeting 15 members were present.\n\n{filler}\n\nBalance: -5 units\n"
+    )
+    question = "A table: chaired by, members present (number), balance (number in units)"
+    assert ask(tmp_path, question, "table", minutes_md=minutes).splitlines()[2:] == [
+        "| minutes.md [1] | The Anlow meeting was chaired by Owen Tripp. [1] | 15 [1] | -5 [1] |"
+    ]
+
+
 async def test_each_document_is_a_row_if_the_design_says_so(tmp_path: Path) -> None:
     listed = cells(rejected=[{"row": 1, "reason": "it is a list"}])
     run = table_lab(
