@@ -165,7 +165,9 @@ class StoredRun(NamedTuple):
     def asks(self) -> str:
         """The question that the run asks the user, or its plan; empty if it is not waiting."""
         if self.is_planned:
-            parts = [self.waiting["plan"], self.estimate, self.waiting.get("note") or _REVIEW]
+            refused = self.waiting.get("refused", "")
+            note = self.waiting.get("note") or _REVIEW
+            parts = [self.waiting["plan"], self.estimate, refused, note]
             return "\n\n".join(filter(None, parts))
         return str(self.waiting.get("question", ""))
 

@@ -126,6 +126,30 @@ async def test_the_plan_says_the_design_and_an_edit_of_it_counts(tmp_path: Path)
     )
 
 
+async def test_a_line_of_the_plan_that_says_nothing_is_refused_and_the_plan_waits(
+    tmp_path: Path,
+) -> None:
+    run = table_lab(tmp_path, review_plan=True)
+    await run.ask(QUESTION)
+    plan = "1. Light (text, key)\n2. Place (colour)\n\n## Rows\n\n- At most: lots of rows"
+    await run.ask(edited(plan))
+    asked = await run.waiting()
+    assert "(colour) is no kind of column" in asked["refused"]
+    assert "“At most: lots of rows”: name a number" in asked["refused"]
+    state = await run.ask(edited(plan.replace("(colour)", "(text)").replace("lots of", "1")))
+    assert state.plan and TableDesign.read(state.plan).max_rows == 1
+    assert text_of(state).endswith("| Light | Place |\n| --- | --- |\n| Skerry Light [1] | – |")
+
+
+async def test_without_a_model_a_comment_on_the_plan_is_refused_in_words(tmp_path: Path) -> None:
+    run = table_lab(tmp_path, review_plan=True, models="extractive")
+    await run.ask("A table: height (number), keeper")
+    await run.ask(decided("reject", message="Without the keepers, please."))
+    assert "needs a language model" in (await run.waiting())["refused"]
+    state = await run.ask(decided("approve"))
+    assert "| Document | height | keeper |" in text_of(state)
+
+
 async def test_a_rejected_plan_is_designed_again_with_the_comment(tmp_path: Path) -> None:
     run = table_lab(tmp_path, review_plan=True)
     await run.ask(QUESTION)
