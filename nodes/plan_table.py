@@ -23,6 +23,11 @@ from .turn import NodeRuntime, Turn, begin_turn
 
 _MOST_WAYS = 12
 """Maximum number of ways to look in the plan; scouts may name further ones."""
+_ONLY_COLUMNS = (
+    "Without a language model, a follow-up on a table adds the columns that it names behind a "
+    "colon, as in “Add a column: deadline (date)”. For anything else choose a model (models); for "
+    "another table, begin a new thread."
+)
 _TITLE = "title of the document"
 """What a key column has if each document is a row and the model does not say."""
 
@@ -80,13 +85,13 @@ class ChangeTable(DesignTable):
 async def plan_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the planner's model for the design of the table and offer it to the user as a plan.
 
-    Without a model, each document is a row, and the question names the columns.
+    Without a model, each document is a row, and the question names the columns; a follow-up adds
+    its columns to those of the thread's table.
     """
     turn = await begin_turn(state, runtime)
     turn.announce("plan")
     if _needs_no_model(turn):
-        most = turn.context.limits.max_rows
-        written = design_without_model(state.run.question, most).plan()
+        written = _design_without_model(turn).plan()
     else:
         async with turn.paid():
             form = await _ask(turn)
@@ -110,6 +115,17 @@ def _needs_no_model(turn: Turn) -> bool:
             "(docs), or choose a model (models)."
         )
     return True
+
+
+def _design_without_model(turn: Turn) -> TableDesign:
+    """Return the design that the question names; raises `NoPlan` for a follow-up that adds no
+    column to the thread's table."""
+    known = turn.state.base.columns if turn.state.base else ()
+    most = turn.context.limits.max_rows
+    design = design_without_model(turn.state.run.question, most, known)
+    if len(design.columns) == len(known):
+        raise NoPlan(_ONLY_COLUMNS)
+    return design
 
 
 def _design(form: DesignTable, turn: Turn) -> TableDesign:

@@ -239,20 +239,32 @@ def _kept(words: str) -> Kept:
     return _KEPT.get(words.strip().casefold(), "nothing")
 
 
-def design_without_model(question: str, max_rows: int) -> TableDesign:
+def design_without_model(
+    question: str, max_rows: int, known: Sequence[TableColumn] = ()
+) -> TableDesign:
     """Return the design of a table with a row for each document, whose columns the question names.
 
     They are what follows its last colon, separated by commas, semicolons or lines. If it names
-    none, the only column has what a document says on the question.
+    none, the only column has what a document says on the question. `known`: the columns of the
+    thread's table, which are kept with their cells; the question adds to them.
     """
     _, colon, listed = question.rpartition(":")
-    columns = [TableColumn(name=_DOCUMENT, is_key=True)]
+    columns = list(known) or [TableColumn(name=_DOCUMENT, is_key=True)]
     if colon:
         for name in _SEPARATOR.split(listed):
             columns.append(_column(name.strip(" .-*")))
-    else:
+    elif not known:
         columns.append(TableColumn(name=_STATEMENT, meaning=" ".join(question.split())))
-    return TableDesign("", _ONE_DOCUMENT, (), clean_columns(columns), (EACH_DOCUMENT,), max_rows)
+    is_of_documents = columns[0].name == _DOCUMENT
+    return TableDesign(
+        title="",
+        row=_ONE_DOCUMENT,
+        rules=(),
+        columns=clean_columns(columns),
+        ways=(EACH_DOCUMENT,) if is_of_documents else (),
+        max_rows=max_rows,
+        keeps="rows and cells" if known else "nothing",
+    )
 
 
 def clean_columns(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
