@@ -114,6 +114,19 @@ class ReportSheet(NamedTuple):
                 key.append(cell)
         return key or row[:1]
 
+    def unverified(self, row: Sequence[SheetCell]) -> str:
+        """Return the names of the columns of a row's cells that are marked as not verified."""
+        names = list[str]()
+        for column, cell in zip(self.columns, row, strict=True):
+            if cell.is_marked:
+                names.append(column.name)
+        return "; ".join(names)
+
+    @property
+    def has_unverified(self) -> bool:
+        """Whether any cell is marked as not verified."""
+        return any(map(self.unverified, self.rows))
+
     def has_units(self, column: int) -> bool:
         """Whether numbers of a column have a unit."""
         return any(row[column].unit for row in self.rows)
@@ -267,7 +280,8 @@ def _cells(line: str, start: int, columns: Sequence[TableColumn]) -> Iterator[Sh
         unit = ""
         amount = read_amount(text)
         if amount and isinstance(value, float):
-            unit = amount.unit
+            # One that a source does not name is that of the column, as its heading says.
+            unit = amount.unit or column.unit
         indent = len(raw) - len(raw.lstrip())
         yield SheetCell(raw, start + indent, text, value, unit)
         start += len(raw) + 1
