@@ -45,7 +45,7 @@ _UNVERIFIED = "Not verified"
 _MARKED = PatternFill("solid", fgColor="FFF2CC")
 _LINKED = Font(color="0563C1", underline="single")
 _LINK = re.compile(r"(?:https?://|file:///(?!/))\S{1,2000}", re.IGNORECASE)
-"""Matches an address that a workbook can have as a link: of the web, or of a file on this machine."""
+"""Matches an address that a workbook can have as a link: of the web, or a file of this machine."""
 _BYTE_ORDER_MARK = "\ufeff"
 """Tells spreadsheets that a file is UTF-8."""
 

@@ -243,6 +243,15 @@ async def test_rows_beyond_the_limit_are_named_and_the_report_says_so(tmp_path: 
     assert "(max_cells)" in notes_of(await few.ask(QUESTION))
 
 
+async def test_a_number_of_rows_that_the_plan_names_is_no_gap(tmp_path: Path) -> None:
+    run = table_lab(tmp_path, planner={"design_table": design(max_rows=1)})
+    state = await run.ask(QUESTION)
+    assert text_of(state) == f"{SUMMARY}\n\n{HEADER}\n{SKERRY_ROW}"
+    assert (state.run.stop_reason, state.run.status) == ("", "completed")
+    assert "The search for rows ended: the plan asks for no more rows." in notes_of(state)
+    assert "Rows beyond those that the plan asks for: Anvil Light." in notes_of(state)
+
+
 async def test_a_form_with_faults_is_refused_and_handed_in_again(tmp_path: Path) -> None:
     broken = calls(call(tool_names.GENERATE_REPORT, rows=[{"document": 1}]))
     tries = count()
