@@ -23,11 +23,6 @@ from .turn import NodeRuntime, Turn, begin_turn
 
 _MOST_WAYS = 12
 """Maximum number of ways to look in the plan; scouts may name further ones."""
-_ONLY_COLUMNS = (
-    "Without a language model, a follow-up on a table adds the columns that it names behind a "
-    "colon, as in “Add a column: deadline (date)”. For anything else choose a model (models); for "
-    "another table, begin a new thread."
-)
 _TITLE = "title of the document"
 """What a key column has if each document is a row and the model does not say."""
 
@@ -91,7 +86,9 @@ async def plan_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     turn = await begin_turn(state, runtime)
     turn.announce("plan")
     if _needs_no_model(turn):
-        written = _design_without_model(turn).plan()
+        known = state.base.columns if state.base else ()
+        most = turn.context.limits.max_rows
+        written = design_without_model(state.run.question, most, known).plan()
     else:
         async with turn.paid():
             form = await _ask(turn)
@@ -106,8 +103,7 @@ async def plan_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 def _needs_no_model(turn: Turn) -> bool:
     """Whether rows are the documents and cells are quotations, since no model looks for rows;
     raises `NoPlan` if there are no documents either."""
-    roles = RoleModels(turn.context)
-    if not roles.is_extractive("researcher") and not roles.is_extractive("planner"):
+    if not RoleModels(turn.context).only_quotes_rows:
         return False
     if not turn.state.run.scope.docs:
         raise NoPlan(
@@ -115,17 +111,6 @@ def _needs_no_model(turn: Turn) -> bool:
             "(docs), or choose a model (models)."
         )
     return True
-
-
-def _design_without_model(turn: Turn) -> TableDesign:
-    """Return the design that the question names; raises `NoPlan` for a follow-up that adds no
-    column to the thread's table."""
-    known = turn.state.base.columns if turn.state.base else ()
-    most = turn.context.limits.max_rows
-    design = design_without_model(turn.state.run.question, most, known)
-    if len(design.columns) == len(known):
-        raise NoPlan(_ONLY_COLUMNS)
-    return design
 
 
 def _design(form: DesignTable, turn: Turn) -> TableDesign:

@@ -38,8 +38,7 @@ async def review_plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     limits = context.limits
     asked: dict[str, Any] = {"type": "plan", "plan": plan.text, "steps": list(plan.steps)}
     roles = RoleModels(context)
-    is_extractive = roles.is_extractive("planner")
-    if is_extractive:
+    if roles.is_extractive("planner"):
         asked["note"] = _ONLY_LISTS
     if state.run.usual_cost:
         asked["estimate"] = state.run.usual_cost.model_dump()
@@ -54,8 +53,7 @@ async def review_plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         changed = reviewed(plan, answer, most_steps(state.run, limits))
         if changed.review == "approved":
             return plan_fault(changed, plan)
-        needs_model = is_extractive or roles.is_extractive("researcher")
-        return _NO_COMMENTS if needs_model else ""
+        return _NO_COMMENTS if roles.only_quotes_rows else ""
 
     answer = pause_for_answer(asked, limits.question_characters, fault_of)
     if answer.decision == "end":

@@ -30,7 +30,7 @@ from kit.tables import (
     table_lab,
 )
 
-from deep_research.core.errors import NoPlan
+from deep_research.core.errors import QuestionRefused
 from deep_research.core.settings.context import Role
 from deep_research.state import ResearchState
 
@@ -127,10 +127,12 @@ async def test_without_a_model_a_follow_up_adds_columns_and_loses_nothing(tmp_pa
     ]
     assert state.report and state.report.text.splitlines() == table
     for question in ("Leave out the cranes.", "Add a column: tenant"):
-        with pytest.raises(NoPlan, match="Without a language model, a follow-up on a table adds"):
+        with pytest.raises(
+            QuestionRefused, match="Without a language model, a follow-up on a table adds"
+        ):
             await run.ask(question)
         state = await run.state()
-        assert state.base and state.base.text.splitlines() == table
+        assert state.report and state.report.text.splitlines() == table
 
 
 async def test_new_rows_are_added_to_those_that_are_known(tmp_path: Path) -> None:
