@@ -21,7 +21,6 @@ from ..core.dialogue.conversation import (
     safe_text,
     with_attached,
 )
-from ..core.errors import QuestionRefused
 from ..core.events.log import Emitter
 from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.events.tracing import tracing_notices
@@ -38,7 +37,7 @@ from ..core.records.sources import Attached
 from ..core.settings.context import Context
 from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
-from ..core.tables.design import adds_columns
+from ..core.tables.report_tables import check_adds_columns
 from ..core.writing.language import Language, check_writing
 from ..core.writing.report import draft_of
 from ..core.writing.versions import ThreadVersions
@@ -64,13 +63,6 @@ _FOREIGN = (
     "words that both have are found: ask in {language}."
 )
 _RULES_CUT = "Only the beginning of the system message was read (question_characters)."
-
-
-_ONLY_COLUMNS = (
-    "Without a language model, a follow-up on a table adds the columns that it names behind a "
-    "colon, as in “Add a column: deadline (date)”. For anything else choose a model (models); for "
-    "another table, begin a new thread."
-)
 
 
 async def begin(
@@ -193,8 +185,8 @@ async def _start(
     warnings = list(RoleModels(context).check())
     warnings += await asyncio.to_thread(check_writing, context)
     base = versions.editable_report
-    if strategy == "table" and entry == "follow_up" and base:
-        _check_follow_up(context, Conversation(messages).question, base)
+    if strategy == "table" and entry == "follow_up" and RoleModels(context).only_quotes_rows:
+        check_adds_columns(Conversation(messages).question, base)
     if entry == "edit" and base:
         language = await Language.of_report(base.text, state.run)
     else:
@@ -259,13 +251,6 @@ async def _start(
         # Last, so that they start while a model is asked.
         WebReader.start_parsers(context.limits)
     return update
-
-
-def _check_follow_up(context: Context, question: str, base: Report) -> None:
-    """Raise `QuestionRefused` for a follow-up on a table that needs a model where there is none."""
-    is_alone = bool(base.columns) and RoleModels(context).only_quotes_rows
-    if is_alone and not adds_columns(question, base.columns):
-        raise QuestionRefused(_ONLY_COLUMNS)
 
 
 def _with_languages(scope: Scope, codes: Sequence[str], language: Language) -> Scope:

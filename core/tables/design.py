@@ -267,11 +267,6 @@ def design_without_model(
     )
 
 
-def adds_columns(question: str, known: Sequence[TableColumn]) -> bool:
-    """Whether a question names columns, behind a colon, that a table does not have."""
-    return len(design_without_model(question, 0, known).columns) > len(known)
-
-
 def clean_columns(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
     """Return columns as the text of a plan can say them: each name once, in one line."""
     clean: dict[str, TableColumn] = {}
