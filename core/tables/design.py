@@ -153,7 +153,7 @@ def plan_fault(plan: Plan, before: Plan) -> str:
         if known == _MOST and not _most_in(text):
             faults.append(f"“{line}”: name a number, as in “{_MOST}: 40 rows”.")
         if known == _KEEP and text.strip().casefold() not in _KEPT:
-            kinds = ", ".join(f"“{kept}”" for kept in reversed(_KEPT))
+            kinds = ", ".join(f"“{kept}”" for kept in sorted(_KEPT, reverse=True))
             faults.append(f"“{line}”: the table keeps one of {kinds}.")
     return " ".join(faults)
 
