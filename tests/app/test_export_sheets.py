@@ -156,8 +156,8 @@ def test_an_empty_cell_says_where_it_was_looked_for() -> None:
     shown = exported(report(blanks=(blanks,)))
     rows = pages(shown)["Sources"]
     looked = "https://a.example/; trusts.md"
-    place = rows[0].index("Looked in")
-    assert [[*row[1:6], row[place]] for row in rows if row[3] == "not found"] == [
+    position = rows[0].index("Looked in")
+    assert [[*row[1:6], row[position]] for row in rows if row[3] == "not found"] == [
         ["Change", None, "not found", None, None, looked],
         ["Deadline", None, "not found", None, None, looked],
         ["Open", None, "not found", None, None, looked],
