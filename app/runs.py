@@ -46,6 +46,7 @@ from ..core.settings.limits import Limits
 from ..core.store.database import Database, open_database
 from ..core.store.location import SETTINGS_NOTE, RunsLocation, thread_id
 from ..core.store.pages import LOCAL_USER, OWNER, Inbox, Pages, Sent
+from ..core.tables.report_tables import check_adds_columns
 from ..core.writing.basis import ReportBasis
 from ..core.writing.language import check_writing
 from ..core.writing.notes import ReportNotes
@@ -165,7 +166,9 @@ class StoredRun(NamedTuple):
     def asks(self) -> str:
         """The question that the run asks the user, or its plan; empty if it is not waiting."""
         if self.is_planned:
-            parts = [self.waiting["plan"], self.estimate, self.waiting.get("note") or _REVIEW]
+            refused = self.waiting.get("refused", "")
+            note = self.waiting.get("note") or _REVIEW
+            parts = [self.waiting["plan"], self.estimate, refused, note]
             return "\n\n".join(filter(None, parts))
         return str(self.waiting.get("question", ""))
 
@@ -272,6 +275,13 @@ class StoredRun(NamedTuple):
             self.finished_report()
         else:
             versions.check_editable(context)
+
+    def check_follow_up(self, words: str, context: Context) -> None:
+        """Raise `QuestionRefused` if a further question on a table needs a model of which these
+        settings have none."""
+        is_further = not self.asks and not self.is_unfinished
+        if is_further and self.strategy == "table" and RoleModels(context).only_quotes_rows:
+            check_adds_columns(words, ThreadVersions(self.state).editable_report)
 
     def words_without(self, sources: Sequence[Source], because: str) -> str:
         """Return the words of an edit that makes a version of the report without these sources,
@@ -393,6 +403,8 @@ class RunBook(NamedTuple):
             if not snapshot.values:
                 await asyncio.to_thread(Library(context).check_documents)
             await RoleModels(context).load()
+            if snapshot.values:
+                (await self.read(thread, lease.owner)).check_follow_up(words, context)
             notices = [*RoleModels(context).check()]
             notices += await asyncio.to_thread(check_writing, context)
             notices += tracing_notices(context)

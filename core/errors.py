@@ -92,7 +92,7 @@ class UserMistake(StopsTheRun, DeepResearchError):
 
 
 class QuestionRefused(UserMistake):
-    """The question is empty, invisible or too long."""
+    """The question is empty, invisible or too long, or needs a language model."""
 
 
 class NoResearch(UserMistake):

@@ -6,7 +6,7 @@ They have the format of LangChain's human-in-the-loop middleware.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from langgraph.types import interrupt
@@ -58,19 +58,28 @@ def request(
     }
 
 
-def pause_for_answer(asked: Mapping[str, Any], max_characters: int) -> UserDecision:
+def pause_for_answer(
+    asked: Mapping[str, Any],
+    max_characters: int,
+    fault_of: Callable[[UserDecision], str] = lambda _: "",
+) -> UserDecision:
     """Pause with the payload `asked` until the user answers.
 
-    If the answer is invalid, ask again and say why.
+    If the answer is invalid, ask again and say why; `fault_of` returns what else is wrong with a
+    decision, empty if nothing is.
     """
     allowed = asked["review_configs"][0]["allowed_decisions"]
     refused: dict[str, str] = {}
     while True:
         # Do not raise an error: server clients would lose the form.
         try:
-            return read_answer(interrupt({**asked, **refused}), allowed, max_characters)
-        except QuestionRefused as fault:
-            refused = {"refused": str(fault)}
+            answer = read_answer(interrupt({**asked, **refused}), allowed, max_characters)
+            fault = fault_of(answer)
+            if not fault:
+                return answer
+        except QuestionRefused as error:
+            fault = str(error)
+        refused = {"refused": fault}
 
 
 def read_answer(reply: Any, allowed: Sequence[AnswerKind], max_characters: int) -> UserDecision:

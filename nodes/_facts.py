@@ -16,7 +16,7 @@ from ..core.records.research import Finding
 from ..core.records.sources import time_of
 from ..core.settings.context import Context
 from ..state import ResearcherState, ResearchState, StepState
-from ..tools.results import JOINT, Result, results_in
+from ..tools.results import Result, excerpts_in, results_in
 
 _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from", "is_retracted"})
 """Fields of a result that mark a document as not in force."""
@@ -99,7 +99,7 @@ def documents_in(results: Iterable[Result]) -> tuple[ShownDocument, ...]:
     for result in results:
         number = result["document"]
         known = documents.get(number) or ShownDocument(number, result["title"], result["address"])
-        excerpts = filter(None, result["text"].split(JOINT))
+        excerpts = excerpts_in(result["text"])
         # The result of opening a document has only its text: keep the known date and status.
         documents[number] = known._replace(
             texts=tuple(dict.fromkeys((*known.texts, *excerpts))),

@@ -31,6 +31,8 @@ _SCOUTS_SHARE = 3
 rows."""
 _AROUND_ADDRESSES = ".,;:()[]<>\"'“”"
 """Signs around an address in a way to look."""
+ENOUGH = "the plan asks for no more rows"
+"""Why rows are left out, or not looked for, beyond the number that the plan names."""
 _ROWS_SHOWN = 200
 """Maximum number of known rows that a scout is told."""
 
@@ -42,6 +44,11 @@ def design_of(turn: Turn) -> TableDesign:
     design = TableDesign.read(plan)
     most = turn.context.limits.max_rows
     return design._replace(max_rows=min(design.max_rows or most, most))
+
+
+def has_enough(turn: Turn, design: TableDesign) -> bool:
+    """Whether it is the plan that ends the table at its number of rows, and not a limit."""
+    return design.max_rows < turn.context.limits.max_rows
 
 
 def in_phase(turn: Turn, phase: TablePhase) -> TableWork:

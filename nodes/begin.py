@@ -37,6 +37,7 @@ from ..core.records.sources import Attached
 from ..core.settings.context import Context
 from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
+from ..core.tables.report_tables import check_adds_columns
 from ..core.writing.language import Language, check_writing
 from ..core.writing.report import draft_of
 from ..core.writing.versions import ThreadVersions
@@ -184,6 +185,8 @@ async def _start(
     warnings = list(RoleModels(context).check())
     warnings += await asyncio.to_thread(check_writing, context)
     base = versions.editable_report
+    if strategy == "table" and entry == "follow_up" and RoleModels(context).only_quotes_rows:
+        check_adds_columns(Conversation(messages).question, base)
     if entry == "edit" and base:
         language = await Language.of_report(base.text, state.run)
     else:

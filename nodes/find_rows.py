@@ -20,9 +20,11 @@ from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from ._tables import (
+    ENOUGH,
     design_of,
     found_rows,
     handed_in,
+    has_enough,
     keep_rows,
     lost_ways,
     new_ways,
@@ -78,7 +80,7 @@ async def find_rows(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if stopped:
         logger = logging.getLogger(__name__)
         logger.info("The search for rows of %s ends: %s", state.run.id, stopped)
-        is_complete = stopped in (_QUIET, _COVERED, _EACH_DOCUMENT, _NOT_WANTED)
+        is_complete = stopped in (_QUIET, _COVERED, _EACH_DOCUMENT, _NOT_WANTED, ENOUGH)
         work = work.model_copy(
             update={"stopped": stopped, "is_complete": is_complete, "waiting": ()}
         )
@@ -204,6 +206,8 @@ def _reason_to_stop(turn: Turn, design: TableDesign, work: TableWork) -> str:
     standing = [entry.standing for entry in turn.state.rows.values()]
     # Some of them may turn out to be the same, or not to count.
     most = math.ceil(design.max_rows * (1 + _SPARE))
+    if standing.count("found") >= most and has_enough(turn, design):
+        return ENOUGH
     if standing.count("found") >= most:
         return f"the limit of {design.max_rows} rows was reached (max_rows)"
     if work.quiet >= _MOST_QUIET:

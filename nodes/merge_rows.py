@@ -14,7 +14,15 @@ from ..core.tables.rows import RowPair, merged_rows, pairs_alike
 from ..core.writing.forms import Form
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
-from ._tables import design_of, in_phase, keep_rows, send_researchers, stored_rows
+from ._tables import (
+    ENOUGH,
+    design_of,
+    has_enough,
+    in_phase,
+    keep_rows,
+    send_researchers,
+    stored_rows,
+)
 from .turn import NodeRuntime, Turn, begin_turn
 
 _MOST_PAIRS = 60
@@ -135,10 +143,10 @@ async def _merged(
 
 
 def _left_out(turn: Turn, design: TableDesign) -> dict[str, RowEntry]:
-    """Return the entries of the rows beyond the limits, as left out."""
+    """Return the entries of the rows beyond the plan and the limits, as left out."""
     most_by_cells = turn.context.limits.max_cells // max(1, len(design.columns))
     most = design.max_rows
-    reason = "max_rows"
+    reason = ENOUGH if has_enough(turn, design) else "max_rows"
     if most_by_cells < most:
         most = max(1, most_by_cells)
         reason = "max_cells"

@@ -80,13 +80,15 @@ class ChangeTable(DesignTable):
 async def plan_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the planner's model for the design of the table and offer it to the user as a plan.
 
-    Without a model, each document is a row, and the question names the columns.
+    Without a model, each document is a row, and the question names the columns; a follow-up adds
+    its columns to those of the thread's table.
     """
     turn = await begin_turn(state, runtime)
     turn.announce("plan")
     if _needs_no_model(turn):
+        known = state.base.columns if state.base else ()
         most = turn.context.limits.max_rows
-        written = design_without_model(state.run.question, most).plan()
+        written = design_without_model(state.run.question, most, known).plan()
     else:
         async with turn.paid():
             form = await _ask(turn)
@@ -101,8 +103,7 @@ async def plan_table(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 def _needs_no_model(turn: Turn) -> bool:
     """Whether rows are the documents and cells are quotations, since no model looks for rows;
     raises `NoPlan` if there are no documents either."""
-    roles = RoleModels(turn.context)
-    if not roles.is_extractive("researcher") and not roles.is_extractive("planner"):
+    if not RoleModels(turn.context).only_quotes_rows:
         return False
     if not turn.state.run.scope.docs:
         raise NoPlan(

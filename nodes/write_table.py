@@ -30,7 +30,7 @@ from ..core.tables.rows import TableWriter
 from ..core.writing.report import ReportEvents, new_draft
 from ..prompts import fence, render_prompt
 from ..state import ResearchState, StateUpdate
-from ._tables import design_of, in_phase, stored_rows
+from ._tables import ENOUGH, design_of, in_phase, stored_rows
 from .turn import NodeRuntime, Turn, begin_turn
 
 _MOST_WORDS = 150
@@ -46,6 +46,7 @@ _NOTICES: Mapping[RowStanding, str] = {
     "duplicate": "Rows that are the same as another",
     "left out": "Rows left out because of a limit",
 }
+_BEYOND = "Rows beyond those that the plan asks for"
 """Beginnings of the notices on rows that are not in the table, by their standing."""
 _NO_ROWS = "No row was found that counts."
 
@@ -164,7 +165,7 @@ def _limit(entries: Iterable[RowEntry], work: TableWork) -> str:
     """Return the limit that has left rows out or ended the search for them, worded for the reader;
     empty if there is none."""
     for entry in entries:
-        if entry.standing == "left out":
+        if entry.standing == "left out" and entry.reason != ENOUGH:
             return f"rows were left out ({entry.reason})"
     if work.is_complete:
         return ""
@@ -216,9 +217,13 @@ def _notices(
     writer: TableWriter,
 ) -> list[str]:
     """Return what readers are told on how complete the table is, with the citations of a writer."""
-    by_standing: dict[RowStanding, list[RowEntry]] = {}
+    named = {label: list[str]() for label in (*_NOTICES.values(), _BEYOND)}
     for entry in entries:
-        by_standing.setdefault(entry.standing, []).append(entry)
+        if entry.reason == ENOUGH:
+            named[_BEYOND].append(entry.name)
+        elif entry.standing in _NOTICES:
+            words = f"{entry.name} ({entry.reason}){writer.marker(entry.source)}"
+            named[_NOTICES[entry.standing]].append(words)
     states = Counter[str]()
     for row in rows:
         for column in writer.columns:
@@ -233,11 +238,8 @@ def _notices(
     if rows:
         counts = ", ".join(f"{state}: {count}" for state, count in sorted(states.items()))
         notices.append(f"Cells: {states.total()} ({counts}).")
-    for standing, label in _NOTICES.items():
-        named = list[str]()
-        for entry in by_standing.get(standing, ()):
-            named.append(f"{entry.name} ({entry.reason}){writer.marker(entry.source)}")
-        notices += _listed(label, named)
+    for label, names in named.items():
+        notices += _listed(label, names)
     return notices
 
 

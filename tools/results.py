@@ -47,6 +47,8 @@ _MOST_STRETCHES = 3
 """Maximum number of parts of an excerpt to look for, the longest first."""
 _WORD = re.compile(r"\S+")
 _OMISSION = re.compile(r"\[…(?: \d+)?\]|…|\.{3,}")
+_CUTS = re.compile(r"\s*\[…(?: \d+)?\]\s*")
+"""Matches the marks of cuts, with the white space around them."""
 
 
 class ResultLink(TypedDict):
@@ -400,6 +402,11 @@ def _best_for_each(questions: Iterable[str], windows: Windows) -> list[int]:
         for numbers in each:
             best += numbers[rank : rank + 1]
     return best
+
+
+def excerpts_in(text: str) -> list[str]:
+    """Return what stands between the cuts of a result's text."""
+    return list(filter(None, _CUTS.split(text)))
 
 
 def read_on(text: str, start: int, characters: int) -> str:

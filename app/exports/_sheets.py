@@ -6,10 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator
+from datetime import date
 from typing import Any
 
 from openpyxl import Workbook
-from openpyxl.styles import Alignment, Font
+from openpyxl.styles import Alignment, Font, PatternFill
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -36,8 +37,15 @@ _SOURCE_HEADINGS = (
     "Date",
     "Link",
     "Read",
+    "Looked in",
     "Passage",
 )
+_UNVERIFIED = "Not verified"
+"""Heading of the column that names the columns of a row's cells that are marked so."""
+_MARKED = PatternFill("solid", fgColor="FFF2CC")
+_LINKED = Font(color="0563C1", underline="single")
+_LINK = re.compile(r"(?:https?://|file:///(?!/))\S{1,2000}", re.IGNORECASE)
+"""Matches an address that a workbook can have as a link: of the web, or a file of this machine."""
 _BYTE_ORDER_MARK = "\ufeff"
 """Tells spreadsheets that a file is UTF-8."""
 
@@ -53,7 +61,8 @@ def report_csv(finished: Finished) -> str:
     """Return the largest table of a report as CSV: UTF-8 with a byte order mark, decimal points and
     ISO dates; empty without a table.
 
-    Units of a column with numbers stand in a column of their own.
+    Units of a column with numbers stand in a column of their own; the last column names the cells
+    that are marked as not verified, if there are any.
     """
     sheets = sheets_of(finished.report)
     if not sheets:
@@ -66,6 +75,8 @@ def report_csv(finished: Finished) -> str:
         headings.append(escaped(column.name))
         if sheet.has_units(number):
             headings.append(escaped(f"{column.name} (unit)"))
+    if sheet.has_unverified:
+        headings.append(_UNVERIFIED)
     writer.writerow(headings)
     for row in sheet.rows:
         fields = list[str]()
@@ -74,6 +85,8 @@ def report_csv(finished: Finished) -> str:
             fields.append(escaped(cell.shown_value) if is_text else cell.shown_value)
             if sheet.has_units(number):
                 fields.append(escaped(cell.unit))
+        if sheet.has_unverified:
+            fields.append(escaped(sheet.unverified(row)))
         writer.writerow(fields)
     return _BYTE_ORDER_MARK + written.getvalue()
 
@@ -86,13 +99,12 @@ def report_xlsx(finished: Finished) -> bytes:
     sheets = sheets_of(finished.report)
     for number, sheet in enumerate(sheets, 1):
         page = book.create_sheet("Table" if len(sheets) == 1 else f"Table {number}")
-        _write_row(page, [heading_of(column) for column in sheet.columns])
+        headings = [heading_of(column) for column in sheet.columns]
+        if sheet.has_unverified:
+            headings.append(_UNVERIFIED)
+        _write_row(page, headings)
         for row in sheet.rows:
-            _write_row(page, [cell.value for cell in row])
-            for position, cell in enumerate(row, 1):
-                if cell.unit:
-                    shown = page.cell(page.max_row, position)
-                    shown.number_format = _number_format(cell)
+            _write_row(page, [*row, sheet.unverified(row)])
         _lay_out(page)
     page = book.create_sheet("Sources")
     _write_row(page, _SOURCE_HEADINGS)
@@ -118,12 +130,18 @@ def _number_format(cell: SheetCell) -> str:
 
 
 def _write_row(page: Worksheet, values: Iterable[Any]) -> None:
-    """Write a row below the last one; texts are texts, whatever they begin with."""
+    """Write a row below the last one; texts are texts, whatever they begin with, and cells of a
+    report have the format of their unit and the fill of those that are not verified."""
     line = 1 if page.max_row == 1 and page.cell(1, 1).value is None else page.max_row + 1
-    for position, value in enumerate(values, 1):
+    for position, given in enumerate(values, 1):
+        value = given.value if isinstance(given, SheetCell) else given
         if value is None or value == "":
             continue
         cell = page.cell(line, position)
+        if isinstance(given, SheetCell) and given.unit:
+            cell.number_format = _number_format(given)
+        if isinstance(given, SheetCell) and given.is_marked:
+            cell.fill = _MARKED
         if not isinstance(value, str):
             cell.value = value
             continue
@@ -131,6 +149,9 @@ def _write_row(page: Worksheet, values: Iterable[Any]) -> None:
         cell.value = text
         cell.data_type = "s"
         cell.quotePrefix = text.startswith(_FORMULA)
+        if _LINK.fullmatch(text):
+            cell.hyperlink = text
+            cell.font = _LINKED
 
 
 def _lay_out(page: Worksheet) -> None:
@@ -156,7 +177,7 @@ def _sources_of(sheet: ReportSheet, finished: Finished) -> Iterator[list[Any]]:
         for column, cell in zip(sheet.columns, row, strict=True):
             if cell.looked_in:
                 looked = readable("; ".join(cell.looked_in))
-                yield [label, column.name, "", "not found", "", f"Looked in: {looked}"]
+                yield [label, column.name, "", "not found", *[""] * 5, looked]
             claim = claims.get(cell.start)
             for number in cell.numbers:
                 source = sources.get(number)
@@ -168,15 +189,24 @@ def _sources_of(sheet: ReportSheet, finished: Finished) -> Iterator[list[Any]]:
                 yield [
                     label,
                     column.name,
-                    cell.text,
+                    cell,
                     _verdict(claim),
                     number,
                     readable(source.shown_title),
                     source.shown_time,
                     link_to(source, quote, page) or readable(source.short_location),
-                    source.read_at[:10],
+                    _day(source.read_at),
+                    "",
                     readable(" ".join(quote.split())),
                 ]
+
+
+def _day(time: str) -> date | str:
+    """Return the day of a time in ISO 8601; the text if it names none."""
+    try:
+        return date.fromisoformat(time[:10])
+    except ValueError:
+        return time
 
 
 def _passage(claim: ClaimCheck | None, key: str) -> CitedPassage | None:

@@ -481,6 +481,12 @@ class RoleModels(NamedTuple):
         """Whether the role uses the extractive model, which needs no language model."""
         return _name_of(resolve_model(role, self.context)) == EXTRACTIVE
 
+    @property
+    def only_quotes_rows(self) -> bool:
+        """Whether no model looks for the rows of a table: they are documents, and cells are
+        quotations."""
+        return self.is_extractive("researcher") or self.is_extractive("planner")
+
     def is_small(self, role: Role) -> bool:
         """Whether a role's model is treated as small and gets simpler tasks.
 

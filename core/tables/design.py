@@ -25,6 +25,15 @@ _HEADING = "Rows"
 _DOCUMENT, _STATEMENT, _ONE_DOCUMENT = "Document", "Statement", "one document"
 """Names of columns and of a row where no model names them."""
 _PART = re.compile(r"from character (\d+) of (\S.*)")
+_BRACKETED = re.compile(r"\([^()]*\)\s*$")
+"""Matches brackets at the end of a column's name."""
+_MEASURED = ("number", "money")
+"""Kinds that may have a unit or currency."""
+_NO_KIND = (
+    "is no kind of column. The kinds are (text), (number in metres), (money in EUR), (date), "
+    "(yes/no), (choice: one; other) and (link), each with a key as in (text, key). Brackets that "
+    "belong to a name stand before its kind"
+)
 _SEPARATOR = re.compile(r"[,;\n、，；]|\s(?:and|und|et|y|e|en)\s")
 """What separates the columns that a question names."""
 
@@ -61,14 +70,13 @@ class TableDesign(NamedTuple):
         if columns and not any(column.is_key for column in columns):
             columns[0] = columns[0].model_copy(update={"is_key": True})
         lines = _labelled(plan.requirements)
-        most = re.search(r"\d+", "".join(lines[_MOST]))
         return cls(
             title=parts.title,
             row="; ".join(lines[_ROW]),
             rules=tuple(lines[_RULE]),
             columns=tuple(columns[:MOST_COLUMNS]),
             ways=tuple(lines[_PLACE]),
-            max_rows=int(most[0] if most else 0),
+            max_rows=_most_in("".join(lines[_MOST])),
             keeps=_kept("".join(lines[_KEEP])),
         )
 
@@ -127,6 +135,44 @@ class PagePart(NamedTuple):
         """Return the part that a place to look names; None if that is no part of a page."""
         found = _PART.fullmatch(way)
         return cls(found[2], int(found[1])) if found else None
+
+
+def plan_fault(plan: Plan, before: Plan) -> str:
+    """Return what is wrong with the lines that the user has changed in the plan of a table, worded
+    for the user; empty if each says something."""
+    faults = list[str]()
+    for line in plan.steps:
+        fault = "" if line in before.steps else _column_fault(line)
+        if fault:
+            faults.append(f"“{line}”: {fault}.")
+    for line in plan.requirements:
+        if line in before.requirements:
+            continue
+        label, _, text = line.partition(":")
+        known = label.strip().capitalize()
+        if known == _MOST and not _most_in(text):
+            faults.append(f"“{line}”: name a number, as in “{_MOST}: 40 rows”.")
+        if known == _KEEP and text.strip().casefold() not in _KEPT:
+            kinds = ", ".join(f"“{kept}”" for kept in sorted(_KEPT, reverse=True))
+            faults.append(f"“{line}”: the table keeps one of {kinds}.")
+    return " ".join(faults)
+
+
+def _column_fault(line: str) -> str:
+    """Return what is wrong with the kind in the line of a column; empty if nothing is."""
+    kind = _KIND.search(line)
+    if kind is None:
+        brackets = _BRACKETED.search(line.partition(":")[0])
+        return f"{brackets[0].strip()} {_NO_KIND}" if brackets else ""
+    column = _column(line)
+    has_unit = bool(column.unit) and column.kind not in _MEASURED
+    return f"{kind[0].strip(' :')} {_NO_KIND}" if has_unit else ""
+
+
+def _most_in(text: str) -> int:
+    """Return the number of rows that a line names; 0 if it names none."""
+    found = re.search(r"\d+(?:[,. ]\d{3})*", text)
+    return int(re.sub(r"\D", "", found[0])) if found else 0
 
 
 def _column(line: str) -> TableColumn:
@@ -193,20 +239,32 @@ def _kept(words: str) -> Kept:
     return _KEPT.get(words.strip().casefold(), "nothing")
 
 
-def design_without_model(question: str, max_rows: int) -> TableDesign:
+def design_without_model(
+    question: str, max_rows: int, known: Sequence[TableColumn] = ()
+) -> TableDesign:
     """Return the design of a table with a row for each document, whose columns the question names.
 
     They are what follows its last colon, separated by commas, semicolons or lines. If it names
-    none, the only column has what a document says on the question.
+    none, the only column has what a document says on the question. `known`: the columns of the
+    thread's table, which are kept with their cells; the question adds to them.
     """
     _, colon, listed = question.rpartition(":")
-    columns = [TableColumn(name=_DOCUMENT, is_key=True)]
+    columns = list(known) or [TableColumn(name=_DOCUMENT, is_key=True)]
     if colon:
         for name in _SEPARATOR.split(listed):
             columns.append(_column(name.strip(" .-*")))
-    else:
+    elif not known:
         columns.append(TableColumn(name=_STATEMENT, meaning=" ".join(question.split())))
-    return TableDesign("", _ONE_DOCUMENT, (), clean_columns(columns), (EACH_DOCUMENT,), max_rows)
+    is_of_documents = columns[0].name == _DOCUMENT
+    return TableDesign(
+        title="",
+        row=_ONE_DOCUMENT,
+        rules=(),
+        columns=clean_columns(columns),
+        ways=(EACH_DOCUMENT,) if is_of_documents else (),
+        max_rows=max_rows,
+        keeps="rows and cells" if known else "nothing",
+    )
 
 
 def clean_columns(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
+from ..errors import QuestionRefused
 from ..evidence.checking.units import report_units
 from ..evidence.citations.markers import marker_numbers, replace_markers
 from ..evidence.citations.rendering import without_marks
@@ -22,9 +23,15 @@ from ..records.table import (
     TableColumn,
 )
 from ..writing.blocks import ReportBlock, TableRow, report_blocks
+from .design import design_without_model
 from .rows import heading_of, row_id, value_of
 from .values import EMPTY_CELL, TypedValue, read_amount, typed
 
+_ONLY_COLUMNS = (
+    "Without a language model, a follow-up on a table adds the columns that it names behind a "
+    "colon, as in “Add a column: deadline (date)”. For anything else choose a model (models); for "
+    "another table, begin a new thread."
+)
 _CITATION = "\0"
 _CITATIONS = re.compile(rf"\s*{_CITATION}")
 """Citations, with the white space before them."""
@@ -114,6 +121,19 @@ class ReportSheet(NamedTuple):
                 key.append(cell)
         return key or row[:1]
 
+    def unverified(self, row: Sequence[SheetCell]) -> str:
+        """Return the names of the columns of a row's cells that are marked as not verified."""
+        names = list[str]()
+        for column, cell in zip(self.columns, row, strict=True):
+            if cell.is_marked:
+                names.append(column.name)
+        return "; ".join(names)
+
+    @property
+    def has_unverified(self) -> bool:
+        """Whether any cell is marked as not verified."""
+        return any(map(self.unverified, self.rows))
+
     def has_units(self, column: int) -> bool:
         """Whether numbers of a column have a unit."""
         return any(row[column].unit for row in self.rows)
@@ -133,6 +153,14 @@ def sheets_of(report: Report) -> list[ReportSheet]:
             rows.append([cell if cell.text else cell._replace(looked_in=places) for cell in row])
         sheets.append(sheet._replace(rows=rows))
     return sheets
+
+
+def check_adds_columns(question: str, report: Report | None) -> None:
+    """Raise `QuestionRefused` if a follow-up on a report with a table adds no column to it, which
+    is all that can be done without a model."""
+    known = report.columns if report else ()
+    if known and len(design_without_model(question, 0, known).columns) == len(known):
+        raise QuestionRefused(_ONLY_COLUMNS)
 
 
 def kept_rows(report: Report) -> list[RowRecord]:
@@ -267,7 +295,8 @@ def _cells(line: str, start: int, columns: Sequence[TableColumn]) -> Iterator[Sh
         unit = ""
         amount = read_amount(text)
         if amount and isinstance(value, float):
-            unit = amount.unit
+            # One that a source does not name is that of the column, as its heading says.
+            unit = amount.unit or column.unit
         indent = len(raw) - len(raw.lstrip())
         yield SheetCell(raw, start + indent, text, value, unit)
         start += len(raw) + 1

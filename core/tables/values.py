@@ -30,6 +30,8 @@ _GROUPED = re.compile(
     r"(?: (?P<unit>[^\d;][^;]*))?"
 )
 """A number as `normal_value` writes it."""
+_MINUS = re.compile(r"[()−-]")
+"""Matches the minus of a number, or the brackets that stand for one."""
 _CENTS = re.compile(r"[.,]\d{1,2}$")
 _WORD = re.compile(r"\w+")
 _DIGIT = re.compile(r"\d")
@@ -106,7 +108,7 @@ def quoted_value(quote: str, column: TableColumn) -> str:
         return ""
     if column.kind in ("number", "money"):
         figures = [number for number in numbers_in(quote) if _is_figure(number)]
-        return _certain([(number.start, number.words) for number in figures], ends[0])
+        return _certain([(number.start, _signed(number)) for number in figures], ends[0])
     if column.kind == "date":
         dates = list(dates_in(quote))
         return _certain([(day.start, quote[day.start : day.end]) for day in dates], ends[0])
@@ -125,6 +127,11 @@ def _labelled(quote: str) -> tuple[str, str]:
     else:
         label, _, value = quote.partition(":")
     return label, value.strip(" *")
+
+
+def _signed(number: Number) -> str:
+    """Return the words of a number, with a minus before them if the source has one, or brackets."""
+    return f"-{_MINUS.sub('', number.words)}" if number.sign < 0 else number.words
 
 
 def _is_figure(number: Number) -> bool:

@@ -61,10 +61,10 @@ def pages(shown: Finished) -> dict[str, list[list[Any]]]:
 def test_a_workbook_has_the_values_of_the_table_in_their_types() -> None:
     rows = pages(exported())["Table"]
     assert rows == [
-        ["Grant", "Amount", "Change (%)", "Deadline", "Open"],
-        ["Harbour | Fund", 1_200_000.5, -3.5, datetime(2026, 3, 31), True],
-        ["=HYPERLINK(1)", None, 12, "2026-05", False],
-        ["+44 Trust", "5 EUR; 6 EUR", None, None, None],
+        ["Grant", "Amount", "Change (%)", "Deadline", "Open", "Not verified"],
+        ["Harbour | Fund", 1_200_000.5, -3.5, datetime(2026, 3, 31), True, None],
+        ["=HYPERLINK(1)", None, 12, "2026-05", False, "Change"],
+        ["+44 Trust", "5 EUR; 6 EUR", None, None, None, None],
     ]
 
 
@@ -90,6 +90,31 @@ def test_money_is_shown_with_its_decimals_and_its_sign_as_in_the_report() -> Non
     assert "A,13.5,£" in report_csv(shown)
 
 
+def test_a_cell_that_is_not_verified_keeps_its_type_and_is_named_in_both_files() -> None:
+    text = f"| Grant | Deadline |\n| --- | --- |\n| A [1] | 2026-02-18 [1]{MARK} |\n| B [1] | – |"
+    shown = exported(report(text, columns=(COLUMNS[0], COLUMNS[3])))
+    sheet = openpyxl.load_workbook(io.BytesIO(report_xlsx(shown)))["Table"]
+    assert [cell.value for cell in sheet[2]] == ["A", datetime(2026, 2, 18), "Deadline"]
+    assert sheet["B2"].fill.fgColor.rgb.endswith("FFF2CC") and not sheet["A2"].fill.fill_type
+    assert "Grant,Deadline,Not verified\r\nA,2026-02-18,Deadline\r\nB,,\r\n" in report_csv(shown)
+
+
+def test_a_number_without_a_unit_has_that_of_its_column() -> None:
+    text = "| Grant | Change (%) |\n| --- | --- |\n| A [1] | -5 [1] |"
+    shown = exported(report(text, columns=(COLUMNS[0], COLUMNS[2])))
+    assert "Grant,Change,Change (unit)\r\nA,-5,%\r\n" in report_csv(shown)
+
+
+def test_links_of_sources_can_be_clicked_and_days_are_dates() -> None:
+    sheet = openpyxl.load_workbook(io.BytesIO(report_xlsx(exported())))["Sources"]
+    headings = [cell.value for cell in sheet[1]]
+    linked = [row[headings.index("Link")] for row in sheet.iter_rows(min_row=2)]
+    linked = [cell for cell in linked if str(cell.value).startswith("http")]
+    assert linked and all(cell.hyperlink.target == cell.value for cell in linked)
+    read = {row[headings.index("Read")].value for row in sheet.iter_rows(min_row=2)}
+    assert any(isinstance(day, datetime) for day in read)
+
+
 def unescaped(field: str) -> str:
     return field.removeprefix("'")
 
@@ -100,11 +125,12 @@ def test_csv_is_utf8_with_a_byte_order_mark_and_gives_the_table_back() -> None:
     header, *rows = csv.reader(io.StringIO(data.decode("utf-8-sig")))
     assert header == [
         *("Grant", "Amount", "Amount (unit)", "Change", "Change (unit)", "Deadline", "Open"),
+        "Not verified",
     ]
     assert [[unescaped(field) for field in row] for row in rows] == [
-        ["Harbour | Fund", "1200000.5", "EUR", "-3.5", "%", "2026-03-31", "yes"],
-        ["=HYPERLINK(1)", "", "", "12", "%", "2026-05", "no"],
-        ["+44 Trust", "5 EUR; 6 EUR", "", "", "", "", ""],
+        ["Harbour | Fund", "1200000.5", "EUR", "-3.5", "%", "2026-03-31", "yes", ""],
+        ["=HYPERLINK(1)", "", "", "12", "%", "2026-05", "no", "Change"],
+        ["+44 Trust", "5 EUR; 6 EUR", "", "", "", "", "", ""],
     ]
 
 
@@ -121,7 +147,7 @@ def test_the_passage_and_the_verdict_behind_each_cell_stand_in_a_sheet_of_their_
     claim = ClaimCheck(start=start, end=start + 5, verdict="supported", passages=(passage,))
     rows = pages(exported(report(claims=(claim,))))["Sources"]
     [amount] = [row for row in rows if row[:2] == ["Harbour | Fund", "Amount"]]
-    assert amount[2:6] == ["1 200 000.5 EUR", "supported", 1, SOURCES[0].shown_title]
+    assert amount[2:6] == [1_200_000.5, "supported", 1, SOURCES[0].shown_title]
     assert amount[-1] == "=The fund pays 1,200,000.50 euros."
 
 
@@ -129,13 +155,14 @@ def test_an_empty_cell_says_where_it_was_looked_for() -> None:
     blanks = RowBlanks(row="+44 Trust", read=("https://a.example/", "trusts.md"))
     shown = exported(report(blanks=(blanks,)))
     rows = pages(shown)["Sources"]
-    looked = "Looked in: https://a.example/; trusts.md"
-    assert [row[1:6] for row in rows if row[3] == "not found"] == [
-        ["Change", None, "not found", None, looked],
-        ["Deadline", None, "not found", None, looked],
-        ["Open", None, "not found", None, looked],
+    looked = "https://a.example/; trusts.md"
+    position = rows[0].index("Looked in")
+    assert [[*row[1:6], row[position]] for row in rows if row[3] == "not found"] == [
+        ["Change", None, "not found", None, None, looked],
+        ["Deadline", None, "not found", None, None, looked],
+        ["Open", None, "not found", None, None, looked],
     ]
-    assert pages(shown)["Table"][3][2:] == [None, None, None]
+    assert pages(shown)["Table"][3][2:5] == [None, None, None]
 
 
 @pytest.mark.slow

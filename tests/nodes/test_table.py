@@ -126,6 +126,30 @@ async def test_the_plan_says_the_design_and_an_edit_of_it_counts(tmp_path: Path)
     )
 
 
+async def test_a_line_of_the_plan_that_says_nothing_is_refused_and_the_plan_waits(
+    tmp_path: Path,
+) -> None:
+    run = table_lab(tmp_path, review_plan=True)
+    await run.ask(QUESTION)
+    plan = "1. Light (text, key)\n2. Place (colour)\n\n## Rows\n\n- At most: lots of rows"
+    await run.ask(edited(plan))
+    asked = await run.waiting()
+    assert "(colour) is no kind of column" in asked["refused"]
+    assert "“At most: lots of rows”: name a number" in asked["refused"]
+    state = await run.ask(edited(plan.replace("(colour)", "(text)").replace("lots of", "1")))
+    assert state.plan and TableDesign.read(state.plan).max_rows == 1
+    assert text_of(state).endswith("| Light | Place |\n| --- | --- |\n| Skerry Light [1] | – |")
+
+
+async def test_without_a_model_a_comment_on_the_plan_is_refused_in_words(tmp_path: Path) -> None:
+    run = table_lab(tmp_path, review_plan=True, models="extractive")
+    await run.ask("A table: height (number), keeper")
+    await run.ask(decided("reject", message="Without the keepers, please."))
+    assert "needs a language model" in (await run.waiting())["refused"]
+    state = await run.ask(decided("approve"))
+    assert "| Document | height | keeper |" in text_of(state)
+
+
 @pytest.mark.slow
 async def test_a_rejected_plan_is_designed_again_with_the_comment(tmp_path: Path) -> None:
     run = table_lab(tmp_path, review_plan=True)
@@ -218,6 +242,15 @@ async def test_rows_beyond_the_limit_are_named_and_the_report_says_so(tmp_path: 
     assert state.run.status == "completed_with_gaps"
     few = table_lab(tmp_path, limits={"max_cells": 5})
     assert "(max_cells)" in notes_of(await few.ask(QUESTION))
+
+
+async def test_a_number_of_rows_that_the_plan_names_is_no_gap(tmp_path: Path) -> None:
+    run = table_lab(tmp_path, planner={"design_table": design(max_rows=1)})
+    state = await run.ask(QUESTION)
+    assert text_of(state) == f"{SUMMARY}\n\n{HEADER}\n{SKERRY_ROW}"
+    assert (state.run.stop_reason, state.run.status) == ("", "completed")
+    assert "The search for rows ended: the plan asks for no more rows." in notes_of(state)
+    assert "Rows beyond those that the plan asks for: Anvil Light." in notes_of(state)
 
 
 async def test_a_form_with_faults_is_refused_and_handed_in_again(tmp_path: Path) -> None:
@@ -509,6 +542,22 @@ def test_without_a_model_each_document_is_a_row_and_cells_are_quotations(tmp_pat
         "| --- | --- | --- | --- |",
         "| berth.md [1] | Orwell Ferries [1] | 1200 euros [1] | 2024-03-01 [1] |",
         "| crane.md [2] | Anlow Cranes Ltd [2] | 950 euros [2] | – |",
+    ]
+
+
+def test_without_a_model_cells_of_a_long_document_have_no_marks_of_cuts(tmp_path: Path) -> None:
+    filler = "\n\n".join(
+        f"The harbour chronicle of year {year} tells of fog, of nets on the quay and of the smell of "
+        "tar along the old wall, of which the visitors of the market never tire."
+        for year in range(40)
+    )
+    minutes = (
+        f"# Minutes of Anlow\n\n{filler}\n\nThe Anlow meeting was chaired by Owen Tripp.\n\n"
+        f"{filler}\n\nAt the meeting 15 members were present.\n\n{filler}\n\nBalance: -5 units\n"
+    )
+    question = "A table: chaired by, members present (number), balance (number in units)"
+    assert ask(tmp_path, question, "table", minutes_md=minutes).splitlines()[2:] == [
+        "| minutes.md [1] | The Anlow meeting was chaired by Owen Tripp. [1] | 15 [1] | -5 [1] |"
     ]
 
 

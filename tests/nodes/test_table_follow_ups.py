@@ -30,6 +30,7 @@ from kit.tables import (
     table_lab,
 )
 
+from deep_research.core.errors import QuestionRefused
 from deep_research.core.settings.context import Role
 from deep_research.state import ResearchState
 
@@ -116,6 +117,33 @@ async def test_a_new_column_is_filled_and_all_other_cells_stay(
     assert all("Cells: Colour." in text for text in asked)
     assert "no further rows were asked for" in "\n".join(state.run.notices)
     assert run.calls("planner")[0].tools == ("change_table",)
+
+
+async def test_without_a_model_a_follow_up_adds_columns_and_loses_nothing(tmp_path: Path) -> None:
+    run = table_lab(tmp_path, models="extractive")
+    run.folder = written(
+        tmp_path / "contracts",
+        {
+            "berth_md": "# Berth\n\nTenant: Orwell Ferries\n\nMonthly rent: 1,200 euros\n",
+            "crane_md": "# Crane\n\nTenant: Anlow Cranes Ltd\n",
+        },
+    )
+    await run.ask("A table: tenant")
+    state = await run.ask("Add a column: monthly rent (money)")
+    table = [
+        "| Document | tenant | monthly rent |",
+        "| --- | --- | --- |",
+        "| berth.md [1] | Orwell Ferries [1] | 1200 euros [1] |",
+        "| crane.md [2] | Anlow Cranes Ltd [2] | – |",
+    ]
+    assert state.report and state.report.text.splitlines() == table
+    for question in ("Leave out the cranes.", "Add a column: tenant"):
+        with pytest.raises(
+            QuestionRefused, match="Without a language model, a follow-up on a table adds"
+        ):
+            await run.ask(question)
+        state = await run.state()
+        assert state.report and state.report.text.splitlines() == table
 
 
 async def test_new_rows_are_added_to_those_that_are_known(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from deep_research.core.tables.values import (
     depends_on_language,
     grouped_number,
     normal_value,
+    quoted_value,
     typed,
 )
 
@@ -74,6 +75,23 @@ def test_a_number_that_is_not_certain_stays_in_the_words_of_its_source(
     written = normal_value(text, unit, column)
     assert written == f"{text} {unit}".rstrip()
     assert typed(written, column) == written
+
+
+@pytest.mark.parametrize(
+    ("quote", "value"),
+    [
+        ("Value: -5 units", "-5"),
+        ("The value is −1,200.50 units.", "-1200.5"),
+        ("The value is -£5.", "-5 £"),
+        ("Value: (1,250)", "-1250"),
+        ("The value fell to minus 5 degrees.", "-5"),
+        ("The value is 10-15 m.", "10"),
+        ("| Value | -5 |", "-5"),
+    ],
+)
+def test_a_number_in_a_quotation_keeps_its_minus(quote: str, value: str) -> None:
+    column = of_kind("number")
+    assert normal_value(quoted_value(quote, column), "", column) == value
 
 
 @pytest.mark.parametrize(

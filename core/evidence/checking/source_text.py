@@ -211,7 +211,9 @@ class Windows:
                 # The headings above the first window begin the text.
                 joined.append((0, self.text[: last.end].strip()))
             else:
-                words = f"{first.head}\n{self.text[first.start : last.end]}"
+                # A row stands right below the header of its table.
+                between = "\n" if first.head.startswith("|") else "\n\n"
+                words = f"{first.head}{between}{self.text[first.start : last.end]}"
                 joined.append((first.start, words.strip()))
         return joined
 
