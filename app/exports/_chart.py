@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _MOST = 3
 """Maximum charts per report."""
 _FEWEST_NUMBERS = 5
-"""Minimum numbers of a chart: fewer are as clear in the table alone."""
+"""Minimum numbers of a chart over time: fewer are as clear in the table alone."""
+_FEWEST_THINGS = 6
+"""Minimum things that a chart compares: fewer are as clear in the table alone."""
 _BAR_WIDTH = 0.72
 """Share of a row that its bars take."""
 _LOOKS = (("o", "-", "black"), ("s", "--", "dimgray"), ("^", ":", "black"), ("D", "-.", "gray"))
@@ -60,9 +62,8 @@ class _Candidate(NamedTuple):
 
 
 def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) -> None:
-    """Add a chart (`picture`: `svg` or `png`) below each table of which one can be drawn with at
-    least `_FEWEST_NUMBERS` numbers, at most `_MOST` of those with most; does nothing without the
-    extra `charts`."""
+    """Add a chart (`picture`: `svg` or `png`) below each table that it makes clearer, at most
+    `_MOST` of those with most numbers; does nothing without the extra `charts`."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -76,12 +77,19 @@ def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) ->
             title = " ".join(element.text_content().split())
             continue
         series = series_of(table_rows(element, language_code), title, language_code)
-        if series and series.points >= _FEWEST_NUMBERS:
+        if series and _says_more(series):
             candidates.append(_Candidate(series, element, title))
     candidates.sort(key=lambda candidate: -candidate.series.points)
     for candidate in candidates[:_MOST]:
         figure = _figure(candidate, language_code, picture)
         candidate.table.getparent().addnext(figure)
+
+
+def _says_more(series: Series) -> bool:
+    """Whether a chart is clearer than the table."""
+    if series.times:
+        return series.points >= _FEWEST_NUMBERS
+    return len(series.names) >= _FEWEST_THINGS
 
 
 def _figure(candidate: _Candidate, language_code: str, picture: str) -> lxml.html.HtmlElement:

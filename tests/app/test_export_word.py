@@ -313,7 +313,8 @@ def test_a_report_has_at_most_three_charts_and_none_without_the_extra(
 ) -> None:
     pytest.importorskip("matplotlib")
     few = "## Ships\n\n| Port | Ships |\n|---|---|\n| A | 5 |\n| B | 6 |\n| C | 7 |\n| D | 8 |\n"
-    ships = f"{few}| E | 9 |\n\n"
+    few = f"{few}| E | 9 |\n"
+    ships = f"{few}| F | 10 |\n\n"
     report = written(ships + DEBT * 3)
     # The charts of the tables with most numbers.
     assert [words(chart).split()[0] for chart in charts(report)] == ["Debt"] * 3
