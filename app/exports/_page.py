@@ -53,7 +53,7 @@ def report_page(
         for passage in claim.passages:
             if passage.judge:
                 judges.add(passage.judge)
-    numbers = {key: number for number, key in finished.report.keys.items()}
+    numbers = {source.key: source.number for source in finished.cited}
     reprints = list[list[int]]()
     for group in audit.reprints if audit else ():
         reprints.append([numbers[key] for key in group if key in numbers])

@@ -493,9 +493,10 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
     cited = list[Source]()
     uncited = list[Source]()
     if state.report:
-        cited = state.report.cited(state.sources)
+        cited = ThreadVersions(state).finished(state.report).cited
+        keys = {source.key for source in cited}
         for source in by_number(state.sources.values()).values():
-            if source.key not in {*state.report.sources, *state.excluded}:
+            if source.key not in keys.union(state.excluded):
                 uncited.append(source)
     data = {
         "thread": stored.thread,

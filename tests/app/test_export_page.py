@@ -161,6 +161,22 @@ def test_the_card_of_a_citation_shows_what_the_judge_has_calculated() -> None:
     assert [name for name, card in cards.items() if "1842" in card] == ["quote-0"]
 
 
+def test_an_input_from_a_source_that_only_a_calculation_cites_leads_to_it() -> None:
+    used = CalculationInput(value=38, origin="source", source=SOURCES[1].key, words="38 metres")
+    doubled = Calculation(
+        number=1, name="Twice", formula="2 * 38", inputs=(used,), value=76, result="76"
+    )
+    report = Report(
+        text="Lit in 1844 [1], twice as high [calc 1].",
+        sources=(SOURCES[0].key,),
+        numbers=(1,),
+        calculations=(doubled,),
+    )
+    page = tree(finished(report=report, cited=SOURCES[:2]))
+    assert [words(line) for line in page.xpath("//*[@id='calc-1']//li")] == ["38 2 38 metres"]
+    assert page.xpath("//*[@id='calc-1']//a/@href") == ["#source-2"]
+
+
 def test_the_words_that_decided_are_marked_in_a_longer_passage() -> None:
     first, *others = REPORT.verdicts
     decided = first.model_copy(update={"words": "in use  ever since … Height: 38 metres."})
