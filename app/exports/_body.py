@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from datetime import date
 from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
@@ -16,6 +17,7 @@ from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.markers import Marker, NoteMark, note_marks, scan
 from ...core.records.report import ClaimCheck, Report
 from ...core.records.research import by_calculation_number
+from ...core.tables.report_tables import SheetCell, sheets_of
 from ._chart import add_charts
 from ._formulas import formulas_in, set_formula
 from ._series import mark_numbers
@@ -45,6 +47,8 @@ _GAP = re.compile(r"^\s+(?=[.,;:!?)\]…。，；：！？])")
 _DENSE, _TIGHT = 75, 100
 """Table widths (sum of each column's longest word, in characters) above which type shrinks, then
 words hyphenate."""
+_BRIEF = 24
+"""Maximum number of characters of a cell that is kept in one line with its citations."""
 _TOGETHER = 6
 """Maximum number of rows, including the header, of a table that is kept on one page."""
 BodyPart: TypeAlias = "str | lxml.html.HtmlElement"
@@ -304,8 +308,34 @@ def report_body(
         box = builder.DIV(builder.CLASS("wide"), tabindex="0")
         table.getparent().replace(table, box)
         box.append(table)
+    _mark_cells(tree, finished.report)
     add_charts(tree, finished.language_code, picture)
     return tree, headings
+
+
+def _mark_cells(tree: lxml.html.HtmlElement, report: Report) -> None:
+    """Mark the cells of tables whose rows were researched: those that are empty or do not break;
+    rows with empty ones say where these were looked for."""
+    if not report.columns:
+        return
+    for table, sheet in zip(tree.iter("table"), sheets_of(report), strict=False):
+        if not any(column in report.columns for column in sheet.columns):
+            continue
+        table.classes.add("researched")
+        for line, row in zip(table.iterfind("tbody/tr"), sheet.rows, strict=False):
+            for element, cell in zip(line, row, strict=False):
+                element.classes |= _cell_classes(cell)
+                if cell.looked_in:
+                    line.set("data-looked", readable("; ".join(cell.looked_in)))
+
+
+def _cell_classes(cell: SheetCell) -> set[str]:
+    """Return the classes of a cell of a researched table."""
+    if not cell.text:
+        return {"blank"}
+    if isinstance(cell.value, date):
+        return {"date"}
+    return {"brief"} if len(cell.text) <= _BRIEF else set()
 
 
 def columns_of(rows: Iterable[lxml.html.HtmlElement]) -> list[tuple[str, ...]]:

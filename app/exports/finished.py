@@ -262,6 +262,8 @@ class SourceQuote(NamedTuple):
     """The calculations of the judge from which figures of the sentence follow."""
     passage_parts: Sequence[str] = ()
     """The words of the passage: every second part decided on the sentence, if not all did."""
+    before: str = ""
+    """What the draft said in its place, if the check has corrected it."""
 
 
 def quotes_of(finished: Finished) -> list[SourceQuote]:
@@ -273,7 +275,10 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
     cited = {source.key: source for source in finished.cited}
     deciding = dict[str, list[str]]()
     of_judge = dict[str, tuple[Calculation, ...]]()
+    before = dict[str, str]()
     for verdict in report.verdicts:
+        if verdict.shown == "corrected" and verdict.after:
+            before[verdict.after] = verdict.text
         if verdict.words:
             deciding[verdict.text] = verdict.words.split(PASSAGE_GAP)
         # Others are cited in the text.
@@ -294,10 +299,13 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
         known = [passage for passage in claim.passages if passage.source in cited]
         worked = list[Calculation]()
         quoted = list[str]()
+        drafted = list[str]()
         first = bisect_left(starts, claim.start)
         for unit in units[first : bisect_left(starts, claim.end)]:
             worked += of_judge.get(unit.text, ())
             quoted += deciding.get(unit.text, ())
+            if unit.text in before:
+                drafted.append(plain_words(before[unit.text]))
         for passage in known:
             source = cited[passage.source]
             quote = SourceQuote(
@@ -311,6 +319,7 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
                 passage=passage,
                 calculations=tuple(dict.fromkeys(worked)),
                 passage_parts=_passage_parts(passage, dict.fromkeys(quoted)),
+                before=" ".join(drafted),
             )
             quotes.append(quote)
         if not known:

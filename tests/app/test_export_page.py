@@ -41,6 +41,7 @@ from deep_research.core.evidence.citations.rendering import with_marks
 from deep_research.core.records.report import Report
 from deep_research.core.records.research import Calculation, CalculationInput
 from deep_research.core.records.sources import Source, text_hash
+from deep_research.core.records.table import RowBlanks, TableColumn
 
 TABLE = """## Debt
 
@@ -408,3 +409,26 @@ def test_a_page_of_an_edited_report_does_not_show_the_words_of_the_edit() -> Non
     page = tree(finished_report(stored))
     assert at(page, "//p[@class='question small']") == []
     assert "Make it shorter." not in page.text_content()
+
+
+def test_an_empty_cell_of_a_researched_table_says_where_it_was_looked_for() -> None:
+    text = "| Light | Lit | Height (m) |\n|---|---|---|\n| Skerry | 1844-05-02 | – |\n| Second | – | 38 |\n"
+    columns = (
+        TableColumn(name="Light", is_key=True),
+        TableColumn(name="Lit", kind="date"),
+        TableColumn(name="Height", kind="number", unit="m"),
+    )
+    blanks = (RowBlanks(row="Skerry", read=("register.md", "https://a.example/")),)
+    report = Report(text=text, sources=(), numbers=(), columns=columns, blanks=blanks)
+    page = lxml.html.fromstring(report_page(finished(report=report)))
+    first, second = page.xpath("//table[contains(@class, 'researched')]/tbody/tr")
+    assert [cell.get("class").split()[-1] for cell in first] == ["brief", "date", "blank"]
+    assert first.get("data-looked") == "register.md; https://a.example/"
+    assert [cell.get("class").split()[-1] for cell in second][:2] == ["brief", "blank"]
+    assert second.get("data-looked") is None
+
+
+def test_the_card_of_a_corrected_sentence_says_what_the_draft_said() -> None:
+    page = tree(finished())
+    said = at(page, "//aside[.//p[contains(@class, 'before')]]//del")
+    assert said == ["It is 48 metres tall."] * 2

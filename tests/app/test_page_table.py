@@ -25,6 +25,8 @@ def decide(request: Received) -> Reply:
     """The forms of a table, and its summary; otherwise what a trial asks for."""
     if "design_table" in request.tools:
         columns = [{"name": "Light", "is_key": True}, {"name": "Lit", "kind": "date"}]
+        if "height" in request.prompt:
+            columns.append({"name": "Height", "kind": "number", "unit": "m"})
         design = {"row": "one light", "columns": columns, "ways": ["light"]}
         return use(("design_table", design))
     for form in ("name_ways", "judge_pairs"):
@@ -89,6 +91,54 @@ def test_the_rows_are_shown_as_they_are_found_and_filled(reader: Reader) -> None
         assert page.locator("article thead button").count() == 2
         assert page.locator("article tbody tr").count() == 2
         assert "Second light" in page.locator("article table").inner_text()
+
+
+def test_a_blank_cell_says_where_it_was_looked_for_and_the_plan_speaks_of_a_table(
+    reader: Reader,
+) -> None:
+    GOES_ON.set()
+    with reader.page() as page:
+        show_options(page)
+        page.get_by_label("Method").select_option("table_research")
+        page.get_by_label("Show me the plan first").check()
+        ask(page, "All lights of the coast, with their height and the year in which they were lit.")
+        page.get_by_text("Does this table look right?").wait_for()
+        assert page.get_by_role("textbox", name="Column 3").input_value() == "Height (number in m)"
+        for words in ("Columns", "Add a column", "Add a line about the rows"):
+            assert page.locator(".review").get_by_text(words, exact=True).is_visible()
+        page.get_by_role("button", name="Start research").click()
+        table = page.locator("article table.researched")
+        table.locator("thead button").nth(2).wait_for()
+        assert page.locator(".table-head").inner_text().startswith("4 of 6 cells found")
+        assert table.locator("td.date").count() == 0
+        blank = table.locator("td.blank button").first
+        assert "Looked in: " in blank.get_attribute("title")
+        blank.click()
+        card = page.locator(".quote.missed")
+        assert card.locator(".title").inner_text() == "Skerry Light · Height (m)"
+        assert card.locator("li").count() >= 1
+        card.get_by_role("button", name="Close").click()
+        assert not card.is_visible()
+        head = table.locator("thead button").first
+        names = table.locator("tbody tr td:first-child .claim")
+        first = names.all_inner_texts()
+        for expected in (sorted(first), sorted(first, reverse=True), first):
+            head.click()
+            table.locator("tbody tr:first-child").filter(has_text=expected[0]).wait_for()
+            assert names.all_inner_texts() == expected
+        table.locator("th[aria-sort]").wait_for(state="detached")
+        # A column that was planned has its heading before any of its cells is filled.
+        page.locator("summary", has_text="Filled 2 rows").click()
+        assert page.locator("table.rows thead").inner_text().split() == [
+            "Light",
+            "Lit",
+            "Height",
+        ]
+        assert page.locator("summary", has_text="Plan, 3 columns").is_visible()
+        assert page.locator(".ways").get_by_text("Change the table").count() == 1
+        page.set_viewport_size({"width": 390, "height": 800})
+        page.locator("summary", has_text="How it was checked").click()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 DRAWN = """async () => {
@@ -198,6 +248,43 @@ def test_a_report_with_a_large_table_is_put_into_the_page_and_sorted_in_pieces(
         assert (shown["draft"], shown["last"]) == (42, "… and 960 more rows")
         # A rule on the whole page by what is in it would cost each piece a look at all of it.
         assert shown["body"] == 0
+
+
+MARKED = """async () => {
+  const {markCells} = await import("/page/report.js"), {parsed} = await import("/page/dom.js");
+  const tableOf = ([head, ...rows]) => {
+    const line = (name) => (words) => `<tr>${words.map((word) => `<${name}>${word}</${name}>`).join("")}</tr>`;
+    const {body} = parsed(`<table><thead>${[head].map(line("th")).join("")}</thead><tbody>${rows.map(line("td")).join("")}</tbody></table>`);
+    return document.body.appendChild(body.firstChild);
+  };
+  const before = tableOf([["Light", "Lit"], ["Skerry", "1844"], ["Second", "1850"]]);
+  const now = tableOf([["Light", "Height", "Lit"], ["Skerry", "38", "1844"], ["Second", "", "1851"], ["Third", "12", "1900"]]);
+  await markCells(now, before, () => Promise.resolve());
+  const marked = [...now.querySelectorAll("[data-changed]")].map((cell) => cell.textContent);
+  before.remove();
+  now.remove();
+  return marked;
+}"""
+"""Marks what a table has that the one before it does not: its new column, row and value."""
+
+
+def test_new_rows_columns_and_values_of_a_table_are_marked(reader: Reader) -> None:
+    with reader.page() as page:
+        assert page.evaluate(MARKED) == ["38", "1851", "Third", "12", "1900"]
+
+
+NARROW = """async () => {
+  const {parsed} = await import("/page/dom.js");
+  const {body} = parsed(`<div class="report"><table class="evidence long"><tbody>${"<tr><td>Skerry, Lit: 1844</td><td>supported</td><td>A passage.</td></tr>".repeat(3)}</tbody></table></div>`);
+  body.querySelector("table").style.setProperty("--columns", 3);
+  document.querySelector("#column").append(body.firstChild);
+  return document.documentElement.scrollWidth;
+}"""
+
+
+def test_a_long_list_of_evidence_is_no_wider_than_a_phone(reader: Reader) -> None:
+    with reader.page(width=390) as page:
+        assert page.evaluate(NARROW) <= 390
 
 
 CARDS = """async () => {

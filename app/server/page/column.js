@@ -11,12 +11,12 @@ import { Writing } from "./markdown.js";
 import { mayOffer, notify } from "./notify.js";
 import { page } from "./page.js";
 import { becomeReport, chunksOf, forgetOwed, keepPlace, shift } from "./place.js";
-import { markChanges, putLater, renderReport } from "./report.js";
+import { markCells, markChanges, putLater, renderReport } from "./report.js";
 import * as server from "./server.js";
 import { sideView, sourcesOf } from "./side.js";
 import { add, begin, read } from "./story.js";
-import { RowTable } from "./table.js";
-import { dockView, exchangeView, isFinished, nextView, slicesOf, strip } from "./thread.js";
+import { columnsOf, RowTable } from "./table.js";
+import { dockView, exchangeView, isFinished, isTable, planText, nextView, slicesOf, strip } from "./thread.js";
 import { fillTrust } from "./trust.js";
 import { isEdit, listLine, newerLine, reportsOf, versionList } from "./versions.js";
 
@@ -56,6 +56,7 @@ export function draw() {
     if (each.isLatest || each.index !== slices.length - 1 || !each.slice.length) each.slice = slices[each.index] ?? each.slice;
   }
   document.body.classList.add("in-thread");
+  byId("column").classList.toggle("broad", isTable(exchange.run));
   page.thread.isTyping ||= document.activeElement === byId("words");
   keepPlace(BAR, () => {
     // Finished questions are not redrawn.
@@ -106,7 +107,7 @@ function drawVersions() {
     const next = reports.findIndex(({ kind }, index) => index > at && kind === "question"), newer = reports.at(next < 0 ? -1 : next - 1);
     const made = at >= 0 && newer !== reports[at] && exchanges.find((other) => other.run.question_id === newer.question_id);
     const listed = places.find((place) => place.at === last)?.each;
-    show(holder, at >= 0 && at === last ? versionList(run) : made ? newerLine(made, newer) : at >= 0 && listLine(listed, reports), !made && excludedLine(each, run));
+    show(holder, at >= 0 && at === last ? versionList(run, exchanges) : made ? newerLine(made, newer) : at >= 0 && listLine(listed, reports), !made && excludedLine(each, run));
   }
 }
 
@@ -114,7 +115,7 @@ function drawVersions() {
 async function drawRows(exchange) {
   const holder = sectionOf(exchange)?.querySelector("[data-key=rows]");
   if (!holder) return;
-  if (exchange.table?.holder !== holder) exchange.table = new RowTable(holder);
+  if (exchange.table?.holder !== holder) exchange.table = new RowTable(holder, columnsOf(planText(exchange)));
   await exchange.table.show(exchange.story.rows, pause);
 }
 
@@ -197,8 +198,16 @@ async function mountReport(exchange) {
   }
   await putLater(later, (put) => keepPlace(BAR, put), pause);
   if (exchange.wasAtWork && isEdit(run)) markChanges(report, exchange.story.changed);
+  if (exchange.wasAtWork && isTable(run)) await markTable(exchange, report);
   // Done only now, so that an arriving report does not take the focus.
   for (const quote of report.querySelectorAll("aside.quote")) quote.setAttribute("autofocus", "");
+}
+
+// Marks in a table what the one before it in the thread does not have.
+async function markTable({ index }, report) {
+  const table = report.querySelector("table.researched");
+  const before = page.thread?.exchanges.slice(0, index).map((each) => sectionOf(each)?.querySelector("table.researched")).findLast(Boolean);
+  if (table && before) await markCells(table, before, pause);
 }
 
 // Draws a finished question for the last time.

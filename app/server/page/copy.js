@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 
 const KEPT = ["H1", "H2", "H3", "H4", "H5", "H6", "P", "UL", "OL", "LI", "TABLE", "THEAD", "TBODY", "TR", "TH", "TD", "BLOCKQUOTE", "STRONG", "EM", "CODE", "PRE", "SUP", "SUB", "BR", "DEL"];
-const LEFT_OUT = "svg, aside, .table-foot, .address, .number";
+const LEFT_OUT = "svg, aside, .table-head, .table-foot, .address, .number";
 
 // Only elements that a document has, without what the page adds to them.
 function plain(node) {

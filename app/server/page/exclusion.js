@@ -19,7 +19,8 @@ function effect(exchanges, number, isReplaced) {
   const found = isReplaced ? " Other sources are searched for what it alone supports, which takes minutes." : "";
   if (!report || !cites(report, number)) return `The report does not cite it. Answers from now on do without it.${found}${kept}`;
   const statements = report.statements.get(String(number));
-  const those = statements === 1 ? "the statement that cites it is rewritten or taken out" : `the ${statements ? `${statements} ` : ""}statements that cite it are rewritten or taken out`;
+  const noun = report.run.graph === "table_research" ? "cell or statement" : "statement", nouns = noun === "statement" ? "statements" : "cells and statements";
+  const those = statements === 1 ? `the ${noun} that cites it is rewritten or taken out` : `the ${statements ? `${statements} ` : ""}${nouns} that cite it are rewritten or taken out`;
   return `Makes version ${version.number + 1} of the report without [${number}]: ${those}. You can go back to version ${version.number}.${found}${kept}`;
 }
 

@@ -8,6 +8,12 @@ const FIELD = /^[ \t]*(\d+[.)][ \t]+|[-*][ \t]+|(?=\S))(.*(?:\n(?![ \t]*(?:\d+[.
 const BUILDS_ON = /\((?:thought alone; )?builds on ([\d., ]+)\)\s*$/;
 const planFields = (text) => [...text.matchAll(FIELD)].map(([, lead, words]) => ({ lead, words: words.replace(/\n\s*/g, "\n") }));
 const nounOf = (lead) => (/\d/.test(lead) ? "step" : lead && "item");
+// What the lines of a plan are called: of a report, and of a table.
+const WORDS = {
+  report: { question: "Does this plan look right?", step: "Step", item: "Checklist item", addStep: "Add a step", addItem: "Add an item" },
+  table: { question: "Does this table look right?", step: "Column", item: "Line about the rows", addStep: "Add a column", addItem: "Add a line about the rows" },
+};
+const KINDS = "In brackets: what a column holds, which is text, number (with a unit: “number in km”), money (“money in EUR”), date, yes/no, choice (“choice: open; closed”) or link. “key” marks the columns that tell rows apart.";
 const fieldOf = (line) => line?.querySelector("textarea[data-lead]");
 const move = (way, sign, key) => button("move-line", sign, { class: "plain", value: way, "aria-keyshortcuts": `Alt+${key}`, title: `Move ${way} (Alt+${sign})` });
 
@@ -24,13 +30,13 @@ function neighbour(line, way) {
 
 // Numbers and names follow the order, but steps keep their numbers where others refer to them.
 function settle(list) {
-  const counts = { step: 0, item: 0 };
+  const counts = { step: 0, item: 0 }, words = WORDS[list.dataset.of];
   for (const line of list.children) {
     const field = fieldOf(line);
     if (!field) continue;
     const noun = nounOf(field.dataset.lead), number = (counts[noun] += 1);
     if (noun === "step" && !("tied" in list.dataset)) field.dataset.lead = `${number}. `;
-    const { lead } = field.dataset, name = noun === "step" ? `Step ${Number.parseInt(lead)}` : `Checklist item ${number}`;
+    const { lead } = field.dataset, name = noun === "step" ? `${words.step} ${Number.parseInt(lead)}` : `${words.item} ${number}`;
     line.firstChild.textContent = noun === "step" ? lead.trim() : "•";
     field.setAttribute("aria-label", name);
     for (const control of line.querySelectorAll("button")) {
@@ -98,14 +104,16 @@ export function planOf(form) {
 export const keepPlan = (form) => keepPlanDraft({ proposed: form.plan.value, plan: planOf(form), comment: form.comment.value });
 
 // With the changes that the reader has not sent yet.
-export function review({ waiting, estimate }) {
-  const { plan = waiting.plan, comment } = planDraft(waiting.plan), fields = planFields(plan);
-  const lines = h("ol", { class: "lines", "data-keep": true, "data-key": "lines", "data-tied": waiting.plan.includes("(builds on"), "aria-label": "Plan" }, fields.map(({ lead, words }, at) => [
-    lead ? lineField(lead, words) : h("li", {}, h("h3", {}, words.replace(/^#+\s*|\*\*/g, "").replace(/^Checklist$/, "What the report must answer")), h("input", { type: "hidden", name: "line", "data-lead": "", value: words })),
-    lead && nounOf(lead) !== nounOf(fields[at + 1]?.lead ?? "") && h("li", {}, button("add-line", `Add ${nounOf(lead) === "step" ? "a step" : "an item"}`, { class: "link", value: lead }))]));
+export function review({ waiting, estimate }, isTable) {
+  const of = isTable ? "table" : "report", words = WORDS[of];
+  const { plan = waiting.plan, comment } = planDraft(waiting.plan), fields = planFields(plan), firstStep = fields.findIndex(({ lead }) => nounOf(lead) === "step");
+  const lines = h("ol", { class: "lines", "data-keep": true, "data-key": "lines", "data-of": of, "data-tied": waiting.plan.includes("(builds on"), "aria-label": "Plan" }, fields.map(({ lead, words: text }, at) => [
+    isTable && lead && at === firstStep && [h("li", {}, h("h3", {}, "Columns")), h("li", { class: "kinds quiet" }, KINDS)],
+    lead ? lineField(lead, text) : h("li", {}, h("h3", {}, text.replace(/^#+\s*|\*\*/g, "").replace(/^Checklist$/, "What the report must answer")), h("input", { type: "hidden", name: "line", "data-lead": "", value: text })),
+    lead && nounOf(lead) !== nounOf(fields[at + 1]?.lead ?? "") && h("li", {}, button("add-line", nounOf(lead) === "step" ? words.addStep : words.addItem, { class: "link", value: lead }))]));
   settle(lines);
   return h("form", { class: "card review", "data-part": "plan", "data-do": "approve", "data-key": `review ${waiting.plan}` },
-    h("h2", {}, "Does this plan look right?"), waiting.refused && h("p", { class: "notice bad", role: "alert" }, waiting.refused),
+    h("h2", {}, words.question), waiting.refused && h("p", { class: "notice bad", role: "alert" }, waiting.refused),
     h("input", { type: "hidden", name: "plan", value: waiting.plan }), lines,
     h("div", { class: "decide" }, h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"), estimate && h("span", { class: "quiet" }, estimate)),
       h("div", { class: "foot" }, h("input", { name: "comment", value: comment, autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe a change" }), h("button", { value: "rewrite" }, "Rewrite the plan"))));

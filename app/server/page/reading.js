@@ -10,7 +10,7 @@ import * as notices from "./notify.js";
 import { openFile } from "./original.js";
 import { page, research } from "./page.js";
 import { addLine, dropLine, keepPlan, moveLine, planOf, putBackLine } from "./plan.js";
-import { hintOf, markChanges, passagesBeside, sortTable, tableText } from "./report.js";
+import { hintOf, markChanges, passagesBeside, showBlank, sortTable, tableText } from "./report.js";
 import { lightSentence } from "./sentences.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
@@ -249,6 +249,7 @@ export const clicked = {
   notify: ({ value }) => notices.choose(value).then(() => page.thread && drawStrip()),
   "copy-table": (control) => copy(control, tableText(control)),
   sort: sortTable,
+  "show-blank": showBlank,
   "show-statement": showStatement,
   "show-change": showChange,
   print: () => print(),

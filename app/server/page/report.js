@@ -1,6 +1,6 @@
 // A finished report: the server's HTML with citation chips, sortable tables and its check in one line.
 
-import { button, h, inPieces, parsedInPieces, pause, shortened } from "./dom.js";
+import { button, count, h, inPieces, parsedInPieces, pause, shortened } from "./dom.js";
 import { fileButton } from "./original.js";
 import { linkSentences } from "./sentences.js";
 import { nameOf } from "./story.js";
@@ -16,6 +16,7 @@ export const ROWS = 40;
 const PIECE = 20;
 // Cards that are put into the page, and elements that are changed, at once.
 const MARKS = 200;
+const LOOKED = "Looked in: ", NOT_FOUND = "Not found";
 const FOLDED = ["notes", "evidence", "not-read", "audit"];
 
 // Several reports share the page, so the ids of each get a prefix.
@@ -36,6 +37,30 @@ function equipTable(table) {
   (table.closest(".wide") ?? table).after(h("p", { class: "table-foot" }, button("copy-table", "Copy table", { class: "link" })));
 }
 
+// How many cells of a table whose rows were researched were found; those that were not open a card.
+function headTable(table) {
+  const cells = table.querySelectorAll("td").length, blanks = table.querySelectorAll("td.blank").length;
+  (table.closest(".wide") ?? table).before(h("p", { class: "table-head quiet" }, `${cells - blanks} of ${count(cells, "cell")} found`, blanks > 0 && "; a dash says where it was looked for"));
+}
+
+const blankWords = ({ dataset: { looked } }) => (looked ? `${NOT_FOUND}. ${LOOKED}${looked}` : `${NOT_FOUND}. No source was read for this row.`);
+
+// The card of a cell that was not found.
+export function showBlank(control) {
+  const cell = control.closest("td"), row = cell.parentElement, head = cell.closest("table").tHead.rows[0];
+  const report = control.closest(".report"), { looked } = row.dataset;
+  report.querySelector(":scope > .quote.missed")?.remove();
+  const close = h("button", { type: "button" }, "Close");
+  const card = h("aside", { class: "quote missed", popover: "auto", role: "dialog", tabindex: "-1", autofocus: "", "aria-label": NOT_FOUND },
+    h("p", { class: "title", dir: "auto" }, [wordsOf(row, 0), wordsOf(head, cell.cellIndex)].filter(Boolean).join(" · ")),
+    h("p", {}, looked ? `${NOT_FOUND}. ${LOOKED.trim()}` : blankWords(row)),
+    looked && h("ul", { class: "small" }, looked.split("; ").map((place) => h("li", {}, place))),
+    h("p", { class: "foot" }, close));
+  close.addEventListener("click", () => card.hidePopover());
+  report.append(card);
+  card.showPopover({ source: control });
+}
+
 const oneLine = (element) => element.textContent.replace(/\s+/g, " ").trim();
 
 // Puts formulas back as the report writes them: 10^3 is not 103.
@@ -43,26 +68,33 @@ function unsetFormulas(copy) {
   for (const formula of copy.querySelectorAll("math")) formula.replaceWith(formula.getAttribute("alttext"));
 }
 
+// A blank cell has no words.
 function wordsOf(row, index) {
+  if (row.cells[index]?.matches(".blank")) return "";
   const cell = row.cells[index]?.cloneNode(true) ?? h("td");
   for (const chip of cell.querySelectorAll(".cite")) chip.remove();
   unsetFormulas(cell);
   return oneLine(cell);
 }
 
+const firstOrder = new WeakMap();
+
+// Up, down, and back to the first order; blank cells stay last.
 export async function sortTable(control) {
   const table = control.closest("table"), index = Number(control.value), cell = control.closest("th");
-  const direction = cell.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+  const direction = { ascending: -1, descending: 0 }[cell.getAttribute("aria-sort")] ?? 1;
   const bodies = [...table.tBodies].map((body) => [body, body.rows.length]);
   const rows = [];
   for (const [body] of bodies) {
     rows.push(...[...body.rows].map((row) => [wordsOf(row, index), row]));
     await pause();
   }
+  if (!firstOrder.has(table)) firstOrder.set(table, new Map(rows.map(([, row], at) => [row, at])));
+  const order = firstOrder.get(table);
   const { compare } = new Intl.Collator(undefined, { numeric: true });
-  rows.sort(([left], [right]) => direction * compare(left, right));
+  rows.sort(([left, row], [right, other]) => (direction ? (left === "") - (right === "") || direction * compare(left, right) : order.get(row) - order.get(other)));
   for (const head of table.querySelectorAll("th[aria-sort]")) head.removeAttribute("aria-sort");
-  cell.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+  if (direction) cell.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
   for (const [body, length] of bodies) {
     body.append(...rows.splice(0, length).map(([, row]) => row));
     await pause();
@@ -81,6 +113,8 @@ function equipCard(card, run) {
   foot.prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
   // For ".badge ~ .small", browsers look through the whole page of each card.
   badge?.parentElement.querySelector(".small")?.remove();
+  const before = card.querySelector(".before");
+  before?.replaceChildren("Corrected by the check; the draft said: ", before.querySelector("del"));
   const marked = MARKED[badge?.className.split(" ")[1]];
   if (marked) badge.parentElement.after(h("p", { class: "small" }, marked));
   badge?.after(h("span", { class: "quiet" }, ` · ${aboutSource(run.sources.find((source) => String(source.number) === number))}`));
@@ -146,10 +180,15 @@ export async function renderReport(html, run, pause) {
     if (link.matches(".quote .foot a")) link.replaceWith(fileButton(number, nameOf(link.href), /#page=(\d+)$/.exec(link.href)?.[1]));
     else link.replaceWith(number ? h("button", { type: "button", class: "link", "data-do": "open-source", value: number }, link.textContent) : link.textContent);
   });
+  page.querySelectorAll("table.researched").forEach(headTable);
+  await each("td.blank", (cell) => cell.replaceChildren(h("button", { type: "button", class: "link", "data-do": "show-blank", "aria-label": NOT_FOUND, title: blankWords(cell.parentElement) }, "–")));
+  await each("table.researched td .claim", (words) => words.textContent === "n/a" && (words.title = "Does not apply, as the source says"));
   await linkSentences(page, pause);
+  const corrected = new Set([...page.querySelectorAll(".before")].map((words) => words.closest("aside").id));
+  await each("article button.cite", (chip) => corrected.has(chip.getAttribute("popovertarget")) && claimOf(chip)?.classList.add("corrected"));
   for (const name of REFERENCES) await each(`[${name}]`, (element) => rename(element, name, prefix));
   const cited = Map.groupBy(page.querySelectorAll("article .cite"), (chip) => chip.textContent);
-  const statements = new Map([...cited].map(([number, chips]) => [number, new Set(chips.map((chip) => chip.dataset.sentence || chip.parentElement)).size]));
+  const statements = new Map([...cited].map(([number, chips]) => [number, new Set(chips.map((chip) => chip.closest("td") ?? (chip.dataset.sentence || chip.parentElement))).size]));
   await pause();
   const report = h("div", { lang: page.documentElement.lang, dir: page.documentElement.dir }), later = await takeLater(page, report, pause);
   for (const table of page.querySelectorAll("article table:not(.long)")) equipTable(table);
@@ -178,29 +217,57 @@ export function lettersIn(element) {
   return lettersOf(copy.textContent);
 }
 
-// Marks the blocks with these texts, each for a moment from when it is first in view.
-export function markChanges(report, texts) {
-  const changed = new Set(texts.map((text) => lettersOf(text.replace(UNSHOWN, ""))));
+// Marks elements, each for a moment from when it is first in view.
+function marker() {
   const watch = new IntersectionObserver((entries) => {
     for (const { target } of entries.filter((entry) => entry.isIntersecting)) {
       watch.unobserve(target);
       setTimeout(() => (target.dataset.changed = "seen"), MOMENT);
     }
   });
+  return (element) => {
+    element.dataset.changed = "new";
+    watch.observe(element);
+  };
+}
+
+// Marks the blocks with these texts, each for a moment from when it is first in view.
+export function markChanges(report, texts) {
+  const changed = new Set(texts.map((text) => lettersOf(text.replace(UNSHOWN, "")))), mark = marker();
   for (const block of report.querySelectorAll(BLOCKS)) {
     if (block.parentElement.closest("[data-changed]") || !changed.has(lettersIn(block))) continue;
-    block.dataset.changed = "new";
-    watch.observe(block);
+    mark(block);
   }
+}
+
+// Marks the cells of a table that differ from those of the version before, or are new in it.
+export async function markCells(table, before, pause) {
+  const mark = marker(), headings = (row) => [...row.cells].map((_, index) => wordsOf(row, index)), columns = headings(table.rows[0]);
+  const known = new Map();
+  for await (const rows of inPieces(before.rows, PIECE, pause)) for (const row of rows) known.set(wordsOf(row, 0), row);
+  const places = headings(before.rows[0]), positions = columns.map((name) => places.indexOf(name));
+  for await (const rows of inPieces([...table.rows].slice(1), PIECE, pause)) {
+    for (const row of rows) {
+      const other = known.get(wordsOf(row, 0));
+      for (const [index, cell] of [...row.cells].entries()) {
+        const had = other && positions[index] >= 0 ? wordsOf(other, positions[index]) : "";
+        if (!other || (wordsOf(row, index) && wordsOf(row, index) !== had)) mark(cell);
+      }
+    }
+  }
+}
+
+function claimOf(chip) {
+  let claim = chip?.previousElementSibling;
+  while (claim && !claim.matches(".claim")) claim = claim.previousElementSibling;
+  return claim;
 }
 
 // The words of a quote that decided the verdict; or its lines with figures of the citing statement; all of it if no line has any.
 function decisive(quote, chip) {
   const deciding = [...quote.querySelectorAll("mark")].map((part) => part.textContent);
   if (deciding.length) return deciding;
-  let claim = chip?.previousElementSibling;
-  while (claim && !claim.matches(".claim")) claim = claim.previousElementSibling;
-  const figures = claim?.textContent.match(/\d[\d.,]*\d|\d/g) ?? [];
+  const figures = claimOf(chip)?.textContent.match(/\d[\d.,]*\d|\d/g) ?? [];
   const lines = quote.textContent.split("\n").filter((line) => figures.some((figure) => line.includes(figure)));
   return lines.length ? lines : [quote.textContent];
 }

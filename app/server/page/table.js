@@ -6,12 +6,25 @@ import { count, h } from "./dom.js";
 const PIECE = 40;
 const isShown = (row) => row?.standing === "found" || row?.standing === "filled";
 
-export const tableHolder = ({ rows }) => [...rows.values()].some(isShown) && h("div", { class: "wide", tabindex: "0", "data-keep": true, "data-key": "rows" });
+// The columns that a plan names: steps such as "3. Amount (money in EUR, key): what was paid".
+const COLUMN = /^\s*\d+[.)]\s+([^(:]+?)\s*(?:\(([^()]*)\))?\s*(?::.*)?$/;
+export function columnsOf(plan) {
+  const columns = plan.split("\n").map((line) => COLUMN.exec(line)).filter(Boolean).map(([, name, kind = ""]) => ({ name, isKey: /(?:^|, )key$/.test(kind) }));
+  return columns.some(({ isKey }) => isKey) ? columns : columns.map((column, at) => ({ ...column, isKey: at === 0 }));
+}
+
+// How many rows have been looked for in full, and how many there are.
+export const filledRows = ({ rows }) => [[...rows.values()].filter(({ standing }) => standing === "filled").length, [...rows.values()].filter(isShown).length];
+
+export const tableHolder = () => h("div", { class: "wide", tabindex: "0", "data-keep": true, "data-key": "rows" });
 
 export class RowTable {
-  constructor(holder) {
-    const caption = h("caption"), head = h("tr", {}, h("th", { scope: "col" }, "Row"));
-    Object.assign(this, { holder, caption, head, table: h("table", { class: "rows" }, caption, h("thead", {}, head)), columns: [], drawn: new Map(), lines: new Map(), isDrawing: false });
+  // The names of rows stand for their key columns.
+  constructor(holder, planned = []) {
+    const keys = planned.filter(({ isKey }) => isKey).map(({ name }) => name);
+    const caption = h("caption", {}, "The table so far: no row yet"), head = h("tr", {}, h("th", { scope: "col" }, keys.join(" · ") || "Row"));
+    Object.assign(this, { holder, caption, head, keys, table: h("table", { class: "rows" }, caption, h("thead", {}, head)), columns: [], drawn: new Map(), lines: new Map(), isDrawing: false });
+    for (const { name } of planned) this.add(name);
     holder.replaceChildren(this.table);
   }
 
@@ -55,7 +68,7 @@ export class RowTable {
   }
 
   add(column) {
-    if (this.columns.includes(column)) return;
+    if (this.columns.includes(column) || this.keys.includes(column)) return;
     this.columns.push(column);
     this.table.style.setProperty("--columns", this.columns.length + 1);
     this.head.append(h("th", { scope: "col" }, column));

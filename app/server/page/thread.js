@@ -8,9 +8,12 @@ import { markdown } from "./markdown.js";
 import { finishButton, isBegunAnew, isHeard, messageList } from "./messages.js";
 import { offerView } from "./notify.js";
 import { review } from "./plan.js";
-import { tableHolder } from "./table.js";
+import { filledRows, tableHolder } from "./table.js";
 import { trustLine } from "./trust.js";
 import { isEdit, kindWords, reportTitle, reportsOf, revertWords, versionOf } from "./versions.js";
+
+// Whether the run fills a table whose rows are researched.
+export const isTable = ({ graph }) => graph === "table_research";
 
 const FROM_READ = "Answering from what was read";
 const LONG_QUESTION = 130, LONG_LINE = 300, MOST_CARDS = 30;
@@ -54,17 +57,19 @@ function partsOf(slice, { plan: edited, sent }) {
   return parts;
 }
 
+export const planText = ({ run, story }) => (story.isPlanning ? story.plan : run.plan || story.plan);
+
 const bubble = ({ role, text }) => h("li", { class: role, dir: "auto" }, role === "user" ? h("p", {}, folded(text, LONG_QUESTION)) : markdown(text));
 
 function planPart(exchange, isEdited, stage) {
   const { run, story } = exchange;
-  if (run.status === "waiting" && "plan" in run.waiting) return review(run);
-  const text = story.isPlanning ? story.plan : run.plan || story.plan;
+  if (run.status === "waiting" && "plan" in run.waiting) return review(run, isTable(run));
+  const text = planText(exchange);
   if (!text) return stage === "plan" && run.status !== "waiting" && h("div", { class: "skeleton", "data-part": "plan", "aria-hidden": "true" }, h("i"), h("i"));
   const steps = text.split("\n").filter((line) => /^\s*\**\d+[.)]/.test(line)).length;
   const isOpen = stage === "plan";
   return h("details", { class: "part", "data-part": "plan", "data-key": `plan-${isOpen}`, open: isOpen },
-    h("summary", {}, isOpen && story.isPlanning ? "Planning" : `Plan${steps ? `, ${count(steps, "step")}` : ""}${isEdited ? ", edited by you" : ""}`),
+    h("summary", {}, isOpen && story.isPlanning ? "Planning" : `Plan${steps ? `, ${count(steps, isTable(run) ? "column" : "step")}` : ""}${isEdited ? ", edited by you" : ""}`),
     h("div", { class: "prose" }, markdown(text)));
 }
 
@@ -109,10 +114,10 @@ function taskCard(exchange, branch) {
       state === "done" && branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, hasPassages(run) ? "Passages found" : "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
 }
 
-function researchLine({ story }) {
+function researchLine({ run, story }) {
   const files = new Set(story.branches.flatMap((branch) => [...branch.files.values()])), pages = new Set(story.branches.flatMap((branch) => [...branch.pages.keys()]));
   const topics = story.branches.length, took = Math.max(...story.branches.map((branch) => branch.ended)) - story.branches[0]?.began;
-  return [topics ? `Researched ${count(topics, "topic")}` : "First searches", failures(story.branches) > 0 && h("strong", {}, `${failures(story.branches)} failed`), files.size > 0 && count(files.size, "file"),
+  return [isTable(run) && topics ? `Filled ${count(filledRows(story)[0], "row")}` : topics ? `Researched ${count(topics, "topic")}` : "First searches", failures(story.branches) > 0 && h("strong", {}, `${failures(story.branches)} failed`), files.size > 0 && count(files.size, "file"),
     pages.size > 0 && count(pages.size, "page"), took >= 1 && duration(took)].filter(Boolean).flatMap((words) => [", ", words]).slice(1);
 }
 
@@ -143,10 +148,13 @@ function researchPart(exchange, stage) {
   const failed = failures(story.branches), done = story.branches.filter(isOver).length - failed;
   const later = moreResearch(exchange);
   const rounds = [...Map.groupBy(story.branches.filter((branch) => !later.includes(branch)), (branch) => branch.turn)], thoughts = story.thoughts.filter(Boolean);
+  const state = [`${done} of ${count(story.branches.length, "task")} done`, failed > 0 && `, ${failed} failed`], views = rounds.map((round, at) => roundView(exchange, round, at, rounds));
+  const [filled, found] = filledRows(story), isFolded = isTable(run);
   return h("details", { class: "part", "data-part": "research", "data-key": `research-${isOpen}`, open: isOpen },
-    h("summary", {}, isOpen ? [`Research: ${done} of ${count(story.branches.length, "task")} done`, failed > 0 && `, ${failed} failed`] : researchLine(exchange)),
+    h("summary", {}, !isOpen ? researchLine(exchange) : isFolded ? (found ? `Table: ${filled} of ${count(found, "row")} filled` : "Looking for rows") : ["Research: ", state]),
+    isFolded && tableHolder(),
     story.looking.length > 0 && h("p", { class: "quiet" }, `First searched for: ${story.looking.join(" · ")}`),
-    rounds.map((round, at) => roundView(exchange, round, at, rounds)), tableHolder(story),
+    isFolded ? h("details", { class: "names researchers", "data-key": "researchers", open: failed > 0 }, h("summary", {}, "Researchers: ", state), views) : views,
     thoughts.length > 0 && h("details", { class: "names", "data-key": "thoughts" }, h("summary", {}, "Thoughts between the rounds"), thoughts.map((words) => h("p", { class: "quiet" }, words))));
 }
 
@@ -203,6 +211,11 @@ function doneLine({ run, story, isLatest }) {
   return h("p", { class: "notice done", dir: "auto" }, h("strong", {}, `Version ${versionOf(run).number}`), run.done && `: ${shortened(run.done, LONG_LINE)}`, (story.changed.length > 0 || undo) && [" ", button("show-change", "Show the change", { class: "link" })], undo && [" ", undo]);
 }
 
+// Of a table, the formats of tables come first.
+const SHEETS = ["csv", "xlsx"];
+const isSheet = ({ name }) => SHEETS.includes(name);
+const inOrder = (formats, run) => (isTable(run) ? [...formats.filter(isSheet), ...formats.filter((format) => !isSheet(format))] : formats);
+
 // The report, or its draft, whose element it keeps; a run that has ended early leaves its draft.
 function reportPart(exchange, formats) {
   const { run, story } = exchange, isDone = isFinished(run);
@@ -210,7 +223,7 @@ function reportPart(exchange, formats) {
     titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, isDone ? byline(exchange) : draftLine(exchange)),
       isDone && h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report with its formatting" }), button("copy-markdown", "Copy Markdown"), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
-          h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
+          h("div", { class: "menu-items" }, inOrder(formats, run).map(({ name, label }) => button("export", label, { value: name })))))),
     isDone && trustLine(run),
     isDone && isEdit(run) && doneLine(exchange),
     isDone && h("div", { class: "version-line", "data-keep": true, "data-key": "versions" }),
@@ -291,9 +304,9 @@ export const changeable = (run, offer) => (offer?.may_edit ? reportsOf(run).at(-
 // What the words in the box do: they ask on, or change the report, which is named.
 function wayChoice({ way, index, run }, { number, question_id: changed }) {
   const choice = (value, words) => h("label", {}, h("input", { type: "radio", name: "way", value, checked: value === way }), h("span", {}, words));
-  const effect = way === "edit" ? [`Makes version ${number + 1} of `, h("strong", { dir: "auto" }, reportTitle(run)), `${changed === run.question_id || !run.has_report ? "" : ", not of the answer above"}; your words say what to change.`] : "Gets a new answer below; the report stays as it is.";
+  const effect = way === "edit" ? [`Makes version ${number + 1} of `, h("strong", { dir: "auto" }, reportTitle(run)), `${changed === run.question_id || !run.has_report ? "" : ", not of the answer above"}; your words say what to change.`] : isTable(run) ? "Adds columns or rows as a new version, or gets an answer below." : "Gets a new answer below; the report stays as it is.";
   const review = way === "follow-up" && h("label", { class: "check" }, h("input", { type: "checkbox", name: "review_plan" }), "Show me the plan first");
-  return h("fieldset", { class: "ways", "data-key": `ways-${index}` }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", "Change the report"), h("p", { class: "quiet" }, effect), review);
+  return h("fieldset", { class: "ways", "data-key": `ways-${index}` }, h("legend", { class: "unseen" }, "What to do"), choice("follow-up", "Ask a follow-up"), choice("edit", isTable(run) ? "Change the table" : "Change the report"), h("p", { class: "quiet" }, effect), review);
 }
 
 export function dockView(exchange, offer) {

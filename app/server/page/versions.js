@@ -41,12 +41,14 @@ export const newerLine = ({ index }, { number }) => h("p", { class: "notice newe
 // Leads from a report that a further question has followed to the list.
 export const listLine = ({ index }, reports) => h("p", { class: "quiet" }, h("a", { href: `#question-${index}` }, `All ${count(reports.length, "version")}`));
 
-export function versionList(run) {
+export function versionList(run, exchanges) {
   const reports = reportsOf(run), latest = reports.at(-1);
   if (reports.length < 2) return null;
+  const asked = new Map(exchanges.map((exchange) => [exchange.run.question_id, exchange.question]));
+  const made = (version) => (version.restores ? `Back to version ${version.restores}` : KINDS[version.kind] + (version !== reports[0] && asked.get(version.question_id) ? `: “${shortened(asked.get(version.question_id), LONG_TITLE)}”` : ""));
   return h("details", { class: "versions" }, h("summary", {}, `${count(reports.length, "version")} of this report`),
     h("ol", { reversed: true }, reports.toReversed().map((version) => h("li", { "data-key": `version-${version.number}` },
-      h("div", { class: "version" }, h("strong", {}, `Version ${version.number}`), h("span", { class: "quiet" }, [version.restores ? `Back to version ${version.restores}` : KINDS[version.kind], `${day(version.date)}, ${hour(version.date)}`].join(" · ")),
+      h("div", { class: "version" }, h("strong", {}, `Version ${version.number}`), h("span", { class: "quiet" }, [made(version), `${day(version.date)}, ${hour(version.date)}`].join(" · ")),
         version === latest ? h("span", { class: "tools quiet" }, "The latest") : h("span", { class: "tools" },
           button("compare", "Changes", { value: `old=${version.number}&new=${latest.number}`, "aria-label": `Changes from version ${version.number} to ${latest.number}`, "aria-expanded": "false" }),
           button("revert", "Back to this version", { value: version.number, "aria-label": `Back to version ${version.number}` })),
