@@ -221,7 +221,7 @@ export const submitted = {
       if (run.status === "stopped") started = await server.goOn(thread.id, run.graph);
     }
     draw();
-    byId("column").querySelector("[data-key=during] li:last-child")?.scrollIntoView({ block: "center" });
+    byId("column").lastElementChild.querySelector("[data-key=during] li:last-child")?.scrollIntoView({ block: "center" });
     return started;
   }),
   "follow-up": starting((form) => further(form, {})),
