@@ -736,9 +736,14 @@ def test_versions_are_compared_and_put_back(reader: Reader, barriers_of: Barrier
         ]
         assert "The latest" in rows.nth(0).inner_text()
         assert "First report" in rows.nth(1).inner_text()
+        page.set_viewport_size({"width": 1500, "height": 500})
         rows.nth(1).get_by_role("button", name="Changes").click()
         changes = rows.nth(1).locator(".difference")
         changes.locator("ins").first.wait_for()
+        # What opens below the control is in view, above the box.
+        shown, dock = changes.bounding_box(), page.locator("#dock").bounding_box()
+        assert 56 < shown["y"] < dock["y"] - 100
+        page.set_viewport_size({"width": 1500, "height": 900})
         # As the report is read, without the signs of Markdown.
         assert "](" not in changes.inner_text() and "**" not in changes.inner_text()
         added = changes.locator("ins").all_inner_texts()

@@ -127,6 +127,8 @@ async function compare(control) {
   const shown = control.closest("li").querySelector(".difference"), isOpen = shown.childNodes.length > 0;
   shown.replaceChildren(...(isOpen ? [] : differenceView(await server.ask(`/research/runs/${page.thread.id}/differences?${control.value}`))));
   control.setAttribute("aria-expanded", String(!isOpen));
+  // It opens below the control, which may stand just above the box.
+  if (!isOpen) control.closest("li").scrollIntoView();
 }
 
 // Marks what the change of a report has changed once more, and leads to the first of it; of what was only taken out, to what differs from the version before.
