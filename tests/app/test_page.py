@@ -600,6 +600,32 @@ def test_a_stopped_change_is_discarded_and_the_versions_stay(
         page.locator(".kind", has_text="Version 3").wait_for()
 
 
+def test_an_instruction_for_a_change_is_in_view_also_below_earlier_messages(
+    reader: Reader, desk: WireDesk
+) -> None:
+    in_view = pytest.importorskip("playwright.sync_api").expect
+    with reader.page(height=500) as page:
+        desk.holds.points.add(HELD)
+        ask(page)
+        page.locator(".task.done").first.wait_for()
+        reply(page, MATTERS, "Send")
+        page.locator(".talk .user", has_text=MATTERS).wait_for()
+        desk.holds.release()
+        page.locator(".report article").wait_for()
+        ANSWERS.clear()
+        choose_edit(page)
+        reply(page, SLOWLY, "Change it")
+        page.get_by_label("Instruction for the report").wait_for()
+        reply(page, "And name the keeper", "Send")
+        second = page.locator(".exchange").nth(1)
+        message = second.locator(".talk .user", has_text="And name the keeper")
+        in_view(page.locator("#words")).to_have_value("", timeout=WAIT)
+        in_view(message).to_be_in_viewport(timeout=WAIT)
+        ANSWERS.set()
+        second.locator(".done").wait_for()
+        in_view(second.locator(".done")).to_be_in_viewport(timeout=WAIT)
+
+
 def test_each_researcher_shows_what_it_is_doing(reader: Reader, desk: WireDesk) -> None:
     with reader.page() as page:
         desk.hold_page("/log")
@@ -710,9 +736,14 @@ def test_versions_are_compared_and_put_back(reader: Reader, barriers_of: Barrier
         ]
         assert "The latest" in rows.nth(0).inner_text()
         assert "First report" in rows.nth(1).inner_text()
+        page.set_viewport_size({"width": 1500, "height": 500})
         rows.nth(1).get_by_role("button", name="Changes").click()
         changes = rows.nth(1).locator(".difference")
         changes.locator("ins").first.wait_for()
+        # What opens below the control is in view, above the box.
+        shown, dock = changes.bounding_box(), page.locator("#dock").bounding_box()
+        assert 56 < shown["y"] < dock["y"] - 100
+        page.set_viewport_size({"width": 1500, "height": 900})
         # As the report is read, without the signs of Markdown.
         assert "](" not in changes.inner_text() and "**" not in changes.inner_text()
         added = changes.locator("ins").all_inner_texts()

@@ -127,6 +127,8 @@ async function compare(control) {
   const shown = control.closest("li").querySelector(".difference"), isOpen = shown.childNodes.length > 0;
   shown.replaceChildren(...(isOpen ? [] : differenceView(await server.ask(`/research/runs/${page.thread.id}/differences?${control.value}`))));
   control.setAttribute("aria-expanded", String(!isOpen));
+  // It opens below the control, which may stand just above the box.
+  if (!isOpen) control.closest("li").scrollIntoView();
 }
 
 // Marks what the change of a report has changed once more, and leads to the first of it; of what was only taken out, to what differs from the version before.
@@ -221,7 +223,7 @@ export const submitted = {
       if (run.status === "stopped") started = await server.goOn(thread.id, run.graph);
     }
     draw();
-    byId("column").querySelector("[data-key=during] li:last-child")?.scrollIntoView({ block: "center" });
+    byId("column").lastElementChild.querySelector("[data-key=during] li:last-child")?.scrollIntoView({ block: "center" });
     return started;
   }),
   "follow-up": starting((form) => further(form, {})),
