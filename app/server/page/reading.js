@@ -162,7 +162,7 @@ async function replyToPlan(value) {
   forgetPlanDraft();
   // A plan that is written again may read like this one, whose form must not stay with what was sent.
   if (exchange.run === run) {
-    Object.assign(exchange, { run: { ...run, status: "running", waiting: {} }, since: Date.now() });
+    Object.assign(exchange, { run: { ...run, plan: value.plan ?? run.plan, status: "running", waiting: {} }, since: Date.now() });
     page.thread.on.refreshRuns().catch(page.thread.on.fail);
   }
   return started;
